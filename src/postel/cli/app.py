@@ -1,0 +1,35 @@
+"""The list of commands."""
+
+from __future__ import annotations
+
+import typer
+
+import postel
+from postel.cli.demo import demo
+
+app = typer.Typer(
+    help="Soft labels for node classification on graphs.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"postel {postel.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
+    ),
+) -> None:
+    pass
+
+
+for _command in (demo,):
+    app.command()(_command)

@@ -1,0 +1,147 @@
+"""The only carrier of labels: which nodes are labelled, with which class, and whether in training or by a model.
+
+No function of the method takes the full label vector, so a hidden label cannot be used by mistake.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from postel.errors import InputError
+
+UNKNOWN = -1
+
+
+@dataclass(frozen=True, eq=False)
+class KnownLabels:
+    """The labelled nodes of a graph; build one with :meth:`from_mask`, :meth:`from_index` or :meth:`with_pseudo`.
+
+    ``index`` [M] holds node ids, ascending and unique; ``classes`` [M] their classes; ``is_train`` [M] is False
+    for pseudo-labels.
+
+    >>> known = KnownLabels.from_mask(torch.tensor([0, 1, 1, 0]), torch.tensor([True, True, False, False]))
+    >>> known.index.tolist(), known.classes.tolist(), known.num_classes
+    ([0, 1], [0, 1], 2)
+    >>> both = known.with_pseudo(torch.tensor([3, 2]), torch.tensor([1, 0]))
+    >>> both.dense().tolist(), both.is_train.tolist()
+    ([0, 1, 0, 1], [True, True, False, False])
+    """
+
+    index: Tensor
+    classes: Tensor
+    is_train: Tensor
+    num_nodes: int
+    num_classes: int
+
+    @classmethod
+    def from_mask(cls, y: Tensor, mask: Tensor, num_classes: int | None = None) -> KnownLabels:
+        """The training labels ``y[mask]``; ``y`` is read nowhere else, so hidden entries may hold anything.
+
+        Without ``num_classes`` it is the largest training class plus one.
+        """
+        if not isinstance(y, Tensor) or y.dim() != 1:
+            raise InputError(f"y must be a tensor of shape [N], got {_describe(y)}")
+        if not isinstance(mask, Tensor) or mask.dtype != torch.bool or mask.dim() != 1:
+            raise InputError(f"train_mask must be a boolean tensor of shape [N], got {_describe(mask)}")
+        if mask.numel() != y.numel():
+            raise InputError(f"train_mask must have one entry a node ({y.numel()}), got {mask.numel()}")
+        index = mask.to(y.device).nonzero().view(-1)
+        return cls.from_index(index, y[index], num_nodes=y.numel(), num_classes=num_classes)
+
+    @classmethod
+    def from_index(
+        cls, index: Tensor, classes: Tensor, *, num_nodes: int, num_classes: int | None = None
+    ) -> KnownLabels:
+        """The training labels given as node ids and their classes.
+
+        >>> KnownLabels.from_index(torch.tensor([3, 0]), torch.tensor([1, 0]), num_nodes=4).index.tolist()
+        [0, 3]
+        """
+        index, classes = _checked(index, classes, num_nodes)
+        if index.numel() == 0:
+            raise InputError("there is no training node: train_mask selects none of the nodes")
+        largest = int(classes.max())
+        if num_classes is None:
+            num_classes = largest + 1
+        if isinstance(num_classes, bool) or not isinstance(num_classes, int):
+            raise InputError(f"num_classes must be a whole number, got {num_classes!r}")
+        if num_classes < 2:
+            raise InputError(
+                f"at least 2 classes are needed, got {num_classes}: give num_classes if some have no training node"
+            )
+        if largest >= num_classes:
+            raise InputError(f"labels must lie in [0, {num_classes - 1}], got {largest}")
+        is_train = torch.ones_like(index, dtype=torch.bool)
+        return cls(index, classes, is_train, num_nodes, num_classes)
+
+    def with_pseudo(self, index: Tensor, classes: Tensor) -> KnownLabels:
+        """These labels with pseudo-labels added; earlier pseudo-labels are dropped, training labels are kept.
+
+        A node of the training set is refused: its true label must not be overwritten.
+        """
+        index, classes = _checked(index, classes, self.num_nodes, what="pseudo-labels")
+        index, classes = index.to(self.index.device), classes.to(self.index.device)
+        if index.numel() and int(classes.max()) >= self.num_classes:
+            raise InputError(f"pseudo-labels must lie in [0, {self.num_classes - 1}], got {int(classes.max())}")
+        train = self.train_only()
+        joined = torch.cat([train.index, index])
+        order = joined.argsort()
+        joined = joined[order]
+        if joined.numel() > 1 and bool((joined[1:] == joined[:-1]).any()):
+            raise InputError("pseudo-labels must not name training nodes: their labels are known")
+        is_train = torch.cat([train.is_train, torch.zeros_like(index, dtype=torch.bool)])[order]
+        return KnownLabels(
+            joined, torch.cat([train.classes, classes])[order], is_train, self.num_nodes, self.num_classes
+        )
+
+    def train_only(self) -> KnownLabels:
+        """These labels without pseudo-labels."""
+        if bool(self.is_train.all()):
+            return self
+        keep = self.is_train
+        return KnownLabels(
+            self.index[keep], self.classes[keep], self.is_train[keep], self.num_nodes, self.num_classes
+        )
+
+    def dense(self) -> Tensor:
+        """Class of every node as int64 [N], -1 where it is not known."""
+        out = torch.full((self.num_nodes,), UNKNOWN, dtype=torch.int64, device=self.index.device)
+        out[self.index] = self.classes
+        return out
+
+    def one_hot(self) -> Tensor:
+        """One-hot rows of the labelled nodes, float64 [M, K], in the order of ``index``."""
+        return torch.nn.functional.one_hot(self.classes, self.num_classes).to(torch.float64)
+
+
+def _checked(index: Tensor, classes: Tensor, num_nodes: int, what: str = "labels") -> tuple[Tensor, Tensor]:
+    for name, tensor in (("index", index), ("classes", classes)):
+        if not isinstance(tensor, Tensor) or tensor.dim() != 1 or tensor.is_floating_point():
+            raise InputError(f"{what}: {name} must be an integer tensor of shape [M], got {_describe(tensor)}")
+        if tensor.dtype == torch.bool or tensor.is_complex():
+            raise InputError(f"{what}: {name} must be an integer tensor of shape [M], got {_describe(tensor)}")
+    if index.numel() != classes.numel():
+        raise InputError(f"{what}: {index.numel()} nodes but {classes.numel()} classes")
+    index, classes = index.to(torch.int64), classes.to(torch.int64)
+    if index.numel() == 0:
+        return index, classes
+    index, order = index.sort()
+    classes = classes[order]
+    if int(index[0]) < 0 or int(index[-1]) >= num_nodes:
+        raise InputError(
+            f"{what}: node ids must lie in [0, {num_nodes - 1}], got {int(index[0])}..{int(index[-1])}"
+        )
+    if bool((index[1:] == index[:-1]).any()):
+        raise InputError(f"{what}: a node is named twice")
+    if int(classes.min()) < 0:
+        raise InputError(f"{what} must not be negative, got {int(classes.min())}")
+    return index, classes
+
+
+def _describe(value: object) -> str:
+    if isinstance(value, Tensor):
+        return f"{value.dtype} of shape {list(value.shape)}".replace("torch.", "")
+    return type(value).__name__

@@ -1,0 +1,128 @@
+"""What every soft-label method shares: the checks, the transform, and the one method that each writes."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.transforms import BaseTransform
+
+from postel.errors import InputError
+from postel.labels import KnownLabels
+from postel.statistics import check_edge_index
+
+
+class Smoother(BaseTransform):
+    """A soft-label method, and the torch_geometric transform that adds its ``soft_y`` [N, K] to a ``Data``.
+
+    A method is a subclass whose constructor arguments are its hyper-parameters, stored under their own names, and
+    which writes :meth:`_soft_labels`. Its name in commands and results is its file's name.
+    """
+
+    #: Whether pseudo-labels of other nodes change a training node's soft label.
+    uses_pseudo_labels: ClassVar[bool] = False
+
+    num_classes: int | None = None
+
+    @classmethod
+    def method_name(cls) -> str:
+        """The method's name in commands and results."""
+        return cls.__module__.rpartition(".")[2]
+
+    def params(self) -> dict[str, Any]:
+        """The constructor arguments of this object by name."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def __repr__(self) -> str:
+        defaults = {name: p.default for name, p in inspect.signature(type(self)).parameters.items()}
+        told = ", ".join(f"{name}={value!r}" for name, value in self.params().items() if value != defaults[name])
+        return f"{type(self).__name__}({told})"
+
+    @abstractmethod
+    def _soft_labels(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> Tensor:
+        """A distribution a node, [N, K]; only ``known`` says anything of labels."""
+
+    def soft_labels(self, edge_index: Tensor, known: KnownLabels, *, dtype: torch.dtype = torch.float64) -> Tensor:
+        """A distribution a node, [N, K]: soft labels for training nodes, the method's best guess elsewhere.
+
+        Pseudo-labels enter through ``known``: see :meth:`KnownLabels.with_pseudo`.
+        """
+        check_edge_index(edge_index, known.num_nodes)
+        return self._soft_labels(edge_index, known, dtype)
+
+    def forward(self, data: Data) -> Data:
+        """``data`` with ``soft_y``; the caller's object is left alone (``__call__`` hands a shallow copy)."""
+        known = known_labels(data, self.num_classes)
+        data.soft_y = self.soft_labels(data.edge_index, known, dtype=torch.float32)
+        return data
+
+    def with_pseudo_labels(self, data: Data, pseudo_labels: Tensor) -> Data:
+        """A shallow copy of ``data`` whose ``soft_y`` also uses ``pseudo_labels`` [N], a class a node or -1.
+
+        Training nodes keep their own labels, so a model's most probable classes can be passed as they are.
+        """
+        known = known_labels(data, self.num_classes)
+        if not isinstance(pseudo_labels, Tensor) or tuple(pseudo_labels.shape) != (known.num_nodes,):
+            raise InputError(f"pseudo_labels must be an integer tensor with one entry a node ({known.num_nodes})")
+        candidates = pseudo_labels.to(known.index.device, copy=True)
+        if not candidates.is_floating_point():
+            candidates[known.index] = -1
+        index = (candidates != -1).nonzero().view(-1)
+        known = known.with_pseudo(index, candidates[index])
+        out = copy.copy(data)
+        out.soft_y = self.soft_labels(data.edge_index, known, dtype=torch.float32)
+        return out
+
+
+def known_labels(data: Data, num_classes: int | None = None) -> KnownLabels:
+    """The training labels of ``data``; the number of classes is the argument's, else ``data.num_classes``'s.
+
+    Where neither is there, it is the largest training label plus one: other labels are never looked at.
+    """
+    for name, what in (
+        ("edge_index", "the edges, int64 [2, E]"),
+        ("y", "the classes, int64 [N]"),
+        ("train_mask", "a boolean tensor [N] that is True for training nodes"),
+    ):
+        if getattr(data, name, None) is None:
+            raise InputError(f"data has no {name}: set data.{name} to {what}")
+    y, mask = data.y, data.train_mask
+    if isinstance(y, Tensor) and y.dim() == 2 and y.size(1) == 1:
+        y = y.view(-1)
+    if isinstance(mask, Tensor) and mask.dim() == 2:
+        raise InputError(
+            f"train_mask holds {mask.size(1)} splits: choose one, as in data.train_mask = data.train_mask[:, 0]"
+        )
+    x = getattr(data, "x", None)
+    if isinstance(y, Tensor) and x is not None and x.size(0) != y.size(0):
+        raise InputError(f"y must have one entry a node ({x.size(0)} rows in x), got {y.size(0)}")
+    if num_classes is None and "num_classes" in data:
+        num_classes = int(data.num_classes)
+    return KnownLabels.from_mask(y, mask, num_classes)
+
+
+def check_number(name: str, value: object, low: float, high: float) -> None:
+    """Raise one clear sentence unless ``value`` is a number in [low, high]."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{name} must be a number, got {value!r}")
+    if not low <= value <= high or math.isinf(value):
+        limits = f"lie in [{low:g}, {high:g}]" if math.isfinite(high) else f"be a number of at least {low:g}"
+        raise InputError(f"{name} must {limits}, got {value}")
+
+
+def check_count(name: str, value: object, low: int) -> None:
+    """Raise one clear sentence unless ``value`` is a whole number of at least ``low``."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < low:
+        raise InputError(f"{name} must be a whole number of at least {low}, got {value!r}")
+
+
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """Raise one clear sentence unless ``value`` is one of ``choices``."""
+    if value not in choices:
+        raise InputError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")

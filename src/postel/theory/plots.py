@@ -1,0 +1,138 @@
+"""Pictures of the theory, PNG or SVG by the file's ending."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from postel.errors import InputError, require_extra
+from postel.theory.sals_comparison import SalsComparison, compare_with_sals
+from postel.theory.toy import TARGET, Step, toy_graph, work_through
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Colours that stay apart for colour-blind readers (Okabe and Ito).
+CLASS_COLOURS = ("#0072B2", "#E69F00")
+_HIDDEN = "#FFFFFF"
+
+
+def draw_toy(path: str | Path, alpha: float = 0.8, beta: float = 0.4) -> Path:
+    """The path of the written picture: the toy graph, its statistics, and the target's soft label."""
+    figure = _figure(11.5, 5.6)
+    for row, pseudo_labels in enumerate((False, True)):
+        step = work_through(alpha, beta, pseudo_labels=pseudo_labels)
+        axes = [figure.add_subplot(2, 4, 4 * row + place + 1) for place in range(4)]
+        _draw_graph(axes[0], pseudo_labels)
+        axes[0].set_title("with pseudo-labels" if pseudo_labels else "training labels", fontsize=11)
+        _draw_conditional(axes[1], step)
+        _draw_bars(axes[2], {"prior": step.prior.tolist(), "posterior": step.posterior.tolist()})
+        axes[2].set_title("Bayes' rule at the target", fontsize=11)
+        _draw_bars(axes[3], {"noisy": step.noisy.tolist(), "soft label": step.soft_label.tolist()})
+        axes[3].set_title(f"noise β={beta:g}, mixing α={alpha:g}", fontsize=11)
+    return save(figure, path)
+
+
+def draw_sals_comparison(path: str | Path, homophily: float = 0.8, heterophily: float = 0.2) -> Path:
+    """The path of the written picture: SALS and PosteL at three targets, homophilic and heterophilic."""
+    comparison = compare_with_sals(homophily, heterophily)
+    figure = _figure(9.5, 6.6)
+    for row in range(len(comparison.neighbours)):
+        axes = [figure.add_subplot(3, 3, 3 * row + place + 1) for place in range(3)]
+        _draw_star(axes[0], comparison.neighbours[row].tolist())
+        _draw_pair(axes[1], comparison, row, homophilic=True)
+        _draw_pair(axes[2], comparison, row, homophilic=False)
+        if row == 0:
+            axes[1].set_title(f"homophilic (c = {homophily:g})", fontsize=11)
+            axes[2].set_title(f"heterophilic (c = {heterophily:g})", fontsize=11)
+    return save(figure, path)
+
+
+def save(figure: Figure, path: str | Path) -> Path:
+    """``path``, now holding ``figure``: written under a temporary name and renamed."""
+    path = Path(path)
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in ("png", "svg"):
+        raise InputError(f"a picture's name must end in .png or .svg, got {path.name}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.partial")
+    # No date in the file: the same numbers give the same bytes.
+    figure.savefig(temporary, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
+    temporary.replace(path)
+    return path
+
+
+def _figure(width: float, height: float) -> Figure:
+    figure: Figure = require_extra("matplotlib.figure", "plots").Figure(
+        figsize=(width, height), layout="constrained"
+    )
+    return figure
+
+
+def _draw_graph(axes: Axes, pseudo_labels: bool) -> None:
+    data = toy_graph()
+    places = [(0.0, 0.0)]
+    around = data.num_nodes - 1
+    places += [(math.cos(2 * math.pi * i / around), math.sin(2 * math.pi * i / around)) for i in range(around)]
+    for u, v in data.edge_index.T.tolist():
+        axes.plot(*zip(places[u], places[v], strict=True), color="#999999", linewidth=1, zorder=1)
+    for i, (x, y) in enumerate(places):
+        colour = CLASS_COLOURS[int(data.y[i])]
+        training = bool(data.train_mask[i])
+        face = colour if training or pseudo_labels else _HIDDEN
+        axes.scatter(
+            x, y, s=190, color=face, edgecolor=colour if pseudo_labels or training else "#666666", zorder=2
+        )
+        mark = "T" if i == TARGET else ("" if training else "?")
+        axes.text(x, y, mark, ha="center", va="center", zorder=3, color="black" if face == _HIDDEN else "white")
+    _bare(axes)
+
+
+def _draw_conditional(axes: Axes, step: Step) -> None:
+    values = step.conditional.tolist()
+    axes.imshow(values, vmin=0, vmax=1, cmap="cividis")
+    for n, row in enumerate(values):
+        for m, value in enumerate(row):
+            count = int(step.pair_counts[n, m])
+            text = f"{value:.2f}\n({count})"
+            axes.text(m, n, text, ha="center", va="center", color="white" if value < 0.6 else "black")
+    axes.set_xticks([0, 1], ["neighbour 0", "neighbour 1"])
+    axes.set_yticks([0, 1], ["class 0", "class 1"])
+    axes.set_title("conditional (pairs)", fontsize=11)
+
+
+def _draw_bars(axes: Axes, groups: dict[str, list[float]]) -> None:
+    for place, values in enumerate(groups.values()):
+        for k, value in enumerate(values):
+            x = place + 0.38 * k - 0.19
+            axes.bar(x, value, width=0.36, color=CLASS_COLOURS[k])
+            axes.text(x, value + 0.02, f"{value:.2f}", ha="center", fontsize=9)
+    axes.set_xticks(range(len(groups)), list(groups))
+    axes.set_ylim(0, 1.15)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_star(axes: Axes, counts: list[int]) -> None:
+    classes = [k for k, count in enumerate(counts) for _ in range(count)]
+    for place, k in enumerate(classes):
+        angle = math.pi / 2 + 2 * math.pi * place / len(classes)
+        x, y = math.cos(angle), math.sin(angle)
+        axes.plot([0, x], [0, y], color="#999999", linewidth=1, zorder=1)
+        axes.scatter(x, y, s=170, color=CLASS_COLOURS[k], zorder=2)
+    axes.scatter(0, 0, s=230, color="white", edgecolor="black", zorder=2)
+    axes.text(0, 0, "T", ha="center", va="center", zorder=3)
+    _bare(axes)
+
+
+def _draw_pair(axes: Axes, comparison: SalsComparison, row: int, *, homophilic: bool) -> None:
+    rows = comparison.posterior_homophilic if homophilic else comparison.posterior_heterophilic
+    _draw_bars(axes, {"SALS": comparison.sals[row].tolist(), "PosteL": rows[row].tolist()})
+
+
+def _bare(axes: Any) -> None:
+    axes.set_xlim(-1.35, 1.35)
+    axes.set_ylim(-1.35, 1.35)
+    axes.set_aspect("equal")
+    axes.axis("off")
