@@ -11,15 +11,31 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from postel.datasets import diagnose as diagnose
+    from postel.datasets import load_dataset as load_dataset
     from postel.labels import KnownLabels as KnownLabels
-    from postel.smoothers.postel import PosteL as PosteL
+    from postel.smoothers import ALS as ALS
+    from postel.smoothers import SALS as SALS
+    from postel.smoothers import Distillation as Distillation
+    from postel.smoothers import OneHot as OneHot
+    from postel.smoothers import PosteL as PosteL
+    from postel.smoothers import UniformSmoothing as UniformSmoothing
+    from postel.training import NodeClassifier as NodeClassifier
 
 _HOMES = {
+    "ALS": "postel.smoothers",
+    "Distillation": "postel.smoothers",
     "KnownLabels": "postel.labels",
-    "PosteL": "postel.smoothers.postel",
+    "NodeClassifier": "postel.training",
+    "OneHot": "postel.smoothers",
+    "PosteL": "postel.smoothers",
+    "SALS": "postel.smoothers",
+    "UniformSmoothing": "postel.smoothers",
+    "diagnose": "postel.datasets",
+    "load_dataset": "postel.datasets",
 }
 
-__all__ = ["KnownLabels", "PosteL", "__version__"]
+__all__ = [*_HOMES, "__version__"]
 
 
 def __getattr__(name: str) -> Any:

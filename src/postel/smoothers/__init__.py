@@ -1,9 +1,52 @@
 """Soft-label methods, one file each; a method's name in commands and results is its file's name."""
 
+from __future__ import annotations
+
+from inspect import signature
+from typing import Any
+
+from postel.errors import InputError
+from postel.smoothers.als import ALS
 from postel.smoothers.base import Smoother
+from postel.smoothers.distillation import Distillation
 from postel.smoothers.one_hot import OneHot
 from postel.smoothers.postel import PosteL, posterior_soft_labels
 from postel.smoothers.sals import SALS
 from postel.smoothers.uniform import UniformSmoothing
 
-__all__ = ["SALS", "OneHot", "PosteL", "Smoother", "UniformSmoothing", "posterior_soft_labels"]
+__all__ = [
+    "ALS",
+    "SALS",
+    "SMOOTHERS",
+    "Distillation",
+    "OneHot",
+    "PosteL",
+    "Smoother",
+    "UniformSmoothing",
+    "make_smoother",
+    "posterior_soft_labels",
+]
+
+#: The methods by name, in the paper's order.
+SMOOTHERS: dict[str, type[Smoother]] = {
+    method.method_name(): method for method in (OneHot, UniformSmoothing, Distillation, SALS, ALS, PosteL)
+}
+
+
+def make_smoother(name: str, **params: Any) -> Smoother:
+    """The method called ``name`` with these hyper-parameters.
+
+    >>> make_smoother("uniform", epsilon=0.3)
+    UniformSmoothing(epsilon=0.3)
+    >>> make_smoother("sals", epsilon=0.3)
+    Traceback (most recent call last):
+        ...
+    postel.errors.InputError: sals takes smoothing, weight, isolated, ...; got epsilon
+    """
+    if name not in SMOOTHERS:
+        raise InputError(f"there is no method {name!r}; choose from {', '.join(SMOOTHERS)}")
+    takes = signature(SMOOTHERS[name]).parameters
+    unknown = params.keys() - takes.keys()
+    if unknown:
+        raise InputError(f"{name} takes {', '.join(takes)}; got {', '.join(sorted(unknown))}")
+    return SMOOTHERS[name](**params)

@@ -107,6 +107,20 @@ def known_labels(data: Data, num_classes: int | None = None) -> KnownLabels:
     return KnownLabels.from_mask(y, mask, num_classes)
 
 
+def neighbour_entries(edge_index: Tensor, self_loops: bool) -> tuple[Tensor, Tensor]:
+    """Nodes and their neighbours, int64 [E] each, without self-loops unless they are wanted."""
+    sources, targets = edge_index.to(torch.int64)
+    if self_loops:
+        return sources, targets
+    keep = sources != targets
+    return sources[keep], targets[keep]
+
+
+def degrees(sources: Tensor, num_nodes: int) -> Tensor:
+    """How many neighbours each node has, float64 [N]; 1 for a node without any, so that it can divide."""
+    return torch.bincount(sources, minlength=num_nodes).clamp(min=1).to(torch.float64)
+
+
 def check_number(name: str, value: object, low: float, high: float) -> None:
     """Raise one clear sentence unless ``value`` is a number in [low, high]."""
     if isinstance(value, bool) or not isinstance(value, int | float):

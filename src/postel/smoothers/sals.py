@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from postel.labels import KnownLabels
-from postel.smoothers.base import Smoother, check_choice, check_number
-from postel.smoothers.one_hot import one_hot_rows
+from postel.smoothers.base import Smoother, check_choice, check_number, degrees, neighbour_entries
 from postel.statistics import class_counts, prior
 
 
@@ -50,37 +49,26 @@ class SALS(Smoother):
         self.num_classes = num_classes
 
     def _soft_labels(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> Tensor:
-        labels = known if self.pseudo_labels else known.train_only()
+        device, train = edge_index.device, known.train_only()
+        labels = known if self.pseudo_labels else train
         sums = self._neighbour_sums(edge_index, labels)
         totals = sums.sum(dim=1, keepdim=True)
         alone = totals == 0
-        average = sums / totals.masked_fill(alone, 1.0)
-        k, device = known.num_classes, edge_index.device
-        one_hot = one_hot_rows(known, torch.float64, device)
-        if self.isolated == "uniform":
-            average = torch.where(alone, 1.0 / k, average)
-        else:
-            average = torch.where(alone, prior(class_counts(labels)).to(device), average)
-            if self.isolated == "one-hot":
-                train = torch.zeros(known.num_nodes, 1, dtype=torch.bool, device=device)
-                train[known.train_only().index.to(device)] = True
-                average = torch.where(alone & train, one_hot, average)
-        rows = average.clone()
-        train_index = known.train_only().index.to(device)
-        rows[train_index] = self.smoothing * average[train_index] + (1 - self.smoothing) * one_hot[train_index]
+        k = known.num_classes
+        stand_in = torch.full_like(sums[0], 1.0 / k) if self.isolated == "uniform" else prior(class_counts(labels))
+        rows = torch.where(alone, stand_in.to(device), sums / totals.masked_fill(alone, 1.0))
+        index, own = train.index.to(device), train.one_hot().to(device)
+        averages = torch.where(alone[index], own, rows[index]) if self.isolated == "one-hot" else rows[index]
+        rows[index] = self.smoothing * averages + (1 - self.smoothing) * own
         return rows.to(dtype)
 
     def _neighbour_sums(self, edge_index: Tensor, labels: KnownLabels) -> Tensor:
         """Weights of each node's labelled neighbours summed by their class, float64 [N, K]."""
         n, k = labels.num_nodes, labels.num_classes
-        sources, targets = edge_index.to(torch.int64)
-        if not self.self_loops:
-            keep = sources != targets
-            sources, targets = sources[keep], targets[keep]
-        degrees = torch.bincount(sources, minlength=n).clamp(min=1).to(torch.float64)
+        sources, targets = neighbour_entries(edge_index, self.self_loops)
         power = {"mean": 0.0, "sym": -0.5, "inv_degree": -1.0}[self.weight]
+        weights = degrees(sources, n).pow(power)[targets]
         classes = labels.dense().to(edge_index.device)[targets]
         keep = classes >= 0
-        weights = degrees.pow(power)[targets[keep]]
         sums = torch.zeros(n * k, dtype=torch.float64, device=edge_index.device)
-        return sums.index_add_(0, sources[keep] * k + classes[keep], weights).view(n, k)
+        return sums.index_add_(0, sources[keep] * k + classes[keep], weights[keep]).view(n, k)
