@@ -9,6 +9,7 @@ from typing import Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 out = Console(highlight=False)
 notes = Console(stderr=True, highlight=False)
@@ -22,12 +23,16 @@ def print_json(value: Any) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
-    """A table in the terminal: the first ``left`` columns are text, the others numbers."""
-    table = Table(
-        title=title, title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False
-    )
+    """A table in the terminal: the first ``left`` columns are text, folded between words, the others numbers."""
+    table = Table(title_style="bold", header_style="bold", box=None, pad_edge=False, collapse_padding=True)
+    table.title, table.title_justify, table.show_header = title, "left", any(columns)
+    lines = [list(row) for row in rows]
     for position, column in enumerate(columns):
-        table.add_column(column, justify="left" if position < left else "right")
-    for row in rows:
-        table.add_row(*row)
+        if position < left:
+            words = [word for line in [columns, *lines] for word in Text.from_markup(line[position]).plain.split()]
+            table.add_column(column, justify="left", min_width=max(map(len, words), default=0))
+        else:
+            table.add_column(column, justify="right", no_wrap=True)
+    for line in lines:
+        table.add_row(*line)
     out.print(table)

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from postel.errors import InputError, require_extra
+from postel.pictures import PALETTE, new_figure, save
 from postel.theory.sals_comparison import SalsComparison, compare_with_sals
 from postel.theory.toy import TARGET, Step, toy_graph, work_through
 
@@ -14,14 +14,23 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Colours that stay apart for colour-blind readers (Okabe and Ito).
-CLASS_COLOURS = ("#0072B2", "#E69F00")
+CLASS_COLOURS = PALETTE[:2]
 _HIDDEN = "#FFFFFF"
 
 
 def draw_toy(path: str | Path, alpha: float = 0.8, beta: float = 0.4) -> Path:
-    """The path of the written picture: the toy graph, its statistics, and the target's soft label."""
-    figure = _figure(11.5, 5.6)
+    """The path of the written picture of :func:`toy_figure`."""
+    return save(toy_figure(alpha, beta), path)
+
+
+def draw_sals_comparison(path: str | Path, homophily: float = 0.8, heterophily: float = 0.2) -> Path:
+    """The path of the written picture of :func:`sals_figure`."""
+    return save(sals_figure(homophily, heterophily), path)
+
+
+def toy_figure(alpha: float = 0.8, beta: float = 0.4) -> Figure:
+    """The toy graph, its statistics, and the target's soft label, before and after pseudo-labels."""
+    figure = new_figure(11.5, 5.6)
     for row, pseudo_labels in enumerate((False, True)):
         step = work_through(alpha, beta, pseudo_labels=pseudo_labels)
         axes = [figure.add_subplot(2, 4, 4 * row + place + 1) for place in range(4)]
@@ -32,13 +41,13 @@ def draw_toy(path: str | Path, alpha: float = 0.8, beta: float = 0.4) -> Path:
         axes[2].set_title("Bayes' rule at the target", fontsize=11)
         _draw_bars(axes[3], {"noisy": step.noisy.tolist(), "soft label": step.soft_label.tolist()})
         axes[3].set_title(f"noise β={beta:g}, mixing α={alpha:g}", fontsize=11)
-    return save(figure, path)
+    return figure
 
 
-def draw_sals_comparison(path: str | Path, homophily: float = 0.8, heterophily: float = 0.2) -> Path:
-    """The path of the written picture: SALS and PosteL at three targets, homophilic and heterophilic."""
+def sals_figure(homophily: float = 0.8, heterophily: float = 0.2) -> Figure:
+    """SALS and PosteL at three targets, in a homophilic and a heterophilic graph."""
     comparison = compare_with_sals(homophily, heterophily)
-    figure = _figure(9.5, 6.6)
+    figure = new_figure(9.5, 6.6)
     for row in range(len(comparison.neighbours)):
         axes = [figure.add_subplot(3, 3, 3 * row + place + 1) for place in range(3)]
         _draw_star(axes[0], comparison.neighbours[row].tolist())
@@ -47,27 +56,6 @@ def draw_sals_comparison(path: str | Path, homophily: float = 0.8, heterophily: 
         if row == 0:
             axes[1].set_title(f"homophilic (c = {homophily:g})", fontsize=11)
             axes[2].set_title(f"heterophilic (c = {heterophily:g})", fontsize=11)
-    return save(figure, path)
-
-
-def save(figure: Figure, path: str | Path) -> Path:
-    """``path``, now holding ``figure``: written under a temporary name and renamed."""
-    path = Path(path)
-    kind = path.suffix.lower().removeprefix(".")
-    if kind not in ("png", "svg"):
-        raise InputError(f"a picture's name must end in .png or .svg, got {path.name}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.partial")
-    # No date in the file: the same numbers give the same bytes.
-    figure.savefig(temporary, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
-    temporary.replace(path)
-    return path
-
-
-def _figure(width: float, height: float) -> Figure:
-    figure: Figure = require_extra("matplotlib.figure", "plots").Figure(
-        figsize=(width, height), layout="constrained"
-    )
     return figure
 
 

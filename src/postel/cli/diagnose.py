@@ -1,0 +1,136 @@
+"""``postel diagnose``."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from postel.cli.console import notes, out, print_json, print_table
+from postel.cli.options import DataRoot, Json, Protocol, Recipe
+
+if TYPE_CHECKING:
+    from postel.datasets.diagnosis import Diagnosis
+
+Graph = Annotated[str, typer.Argument(help="A dataset's name or the path of a graph file.")]
+Split = Annotated[int, typer.Option("--split", help="Number of the split.")]
+SelfLoops = Annotated[
+    bool, typer.Option("--self-loops", help="Count a self-loop as a neighbour, as the published code does.")
+]
+Plot = Annotated[
+    Path | None,
+    typer.Option("--plot", help="Draw the diagnosis into this file (.png or .svg).", show_default=False),
+]
+
+
+def diagnose(
+    graph: Graph,
+    split: Split = 0,
+    protocol: Protocol = "paper",
+    recipe: Recipe = "paper",
+    self_loops: SelfLoops = False,
+    data_root: DataRoot = None,
+    plot: Plot = None,
+    json: Json = False,
+) -> None:
+    """Tell what a graph and its labels are like, and whether posterior smoothing will help.
+
+    Homophily and the like use all labels; prior, conditional and posterior use training labels only.
+
+    Example: postel diagnose texas --plot texas.png
+    """
+    from postel.datasets.diagnosis import diagnose as diagnose_graph
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        found = diagnose_graph(graph, split, protocol, data_root=data_root, recipe=recipe, self_loops=self_loops)
+    for warning in caught:
+        notes.print(f"[bold]note[/bold]: {warning.message}", soft_wrap=True)
+    if plot is not None:
+        from postel.datasets.diagnosis_plot import plot_diagnosis
+
+        plot_diagnosis(found, plot)
+        notes.print(f"drawn into {plot}", soft_wrap=True)
+    if json:
+        print_json(found.to_dict())
+        return
+    _print(found)
+
+
+def _print(found: Diagnosis) -> None:
+    shape, every, train, test = found.structure, found.all_labels, found.training, found.evaluation
+    rows = [
+        ("nodes / features / classes", f"{shape.nodes:,} / {shape.features:,} / {shape.classes}"),
+        ("edge entries / linked pairs", f"{shape.edge_entries:,} / {shape.pairs:,}"),
+        ("directions", "both" if shape.symmetric else "one-way entries"),
+        ("self-loops / repeated entries", f"{shape.self_loops:,} / {shape.duplicate_entries:,}"),
+        ("nodes with a twin (same label and neighbours)", f"{shape.twin_nodes:,}"),
+        ("nodes without neighbours / labels", f"{shape.isolated_nodes:,} / {shape.unlabelled_nodes:,}"),
+        (
+            "degree: mean / median / largest",
+            f"{shape.mean_degree:.2f} / {shape.median_degree:g} / {shape.max_degree:,}",
+        ),
+    ]
+    print_table(f"{found.name}: the graph", ("", ""), rows)
+    rows = [
+        ("edge homophily", _number(every.edge_homophily)),
+        ("node homophily", _number(every.node_homophily)),
+        ("adjusted homophily", _number(every.adjusted_homophily)),
+        ("label informativeness", _number(every.label_informativeness)),
+        ("two neighbours: joint against product (total variation)", _number(every.mean_independence_gap)),
+    ]
+    print_table("All labels", ("", ""), rows)
+    if train is not None:
+        rows = [
+            ("training nodes", f"{train.train:,}"),
+            ("of them without labelled neighbour", f"{train.without_labelled_neighbour:.2%}"),
+            ("posterior's best class is the true one", f"{train.posterior_best_is_true:.2%}"),
+            ("the same, given a labelled neighbour", _share(train.posterior_best_is_true_with_neighbours)),
+            ("distance between classes' conditionals", _number(train.contrast)),
+        ]
+        print_table(f"Training labels ({found.protocol or 'own masks'}, split {found.split})", ("", ""), rows)
+    if test is not None:
+        majority = f"{test.majority_share:.2%} (class {found.class_names[test.majority_class]})"
+        rows = [
+            ("validation / test nodes", f"{test.validation:,} / {test.test:,}"),
+            ("majority class alone", majority),
+        ]
+        missing = (("training", test.absent_from_training), ("validation", test.absent_from_validation))
+        for part, classes in (*missing, ("test", test.absent_from_test)):
+            if classes:
+                rows.append((f"classes absent from {part}", ", ".join(found.class_names[k] for k in classes)))
+        print_table("Test", ("", ""), rows)
+    _print_classes(found)
+    out.print(f"[bold]Verdict[/bold]: {found.verdict}", soft_wrap=True)
+
+
+def _print_classes(found: Diagnosis) -> None:
+    source = found.training or found.all_labels
+    total = sum(found.all_labels.class_counts)
+    prior = found.training.prior if found.training else [n / total for n in found.all_labels.class_counts]
+    rows = []
+    for k, name in enumerate(found.class_names):
+        cells = [f"{value:.2f}" for value in source.conditional[k]]
+        every = found.all_labels
+        rows.append(
+            (
+                name,
+                f"{prior[k]:.2f}",
+                *cells,
+                _number(every.class_homophily[k]),
+                _number(every.independence_gap[k]),
+            )
+        )
+    columns = ("class", "prior", *(f"P({name})" for name in found.class_names), "homophily", "gap")
+    print_table("Conditional: a row is a node's class, a column its neighbour's", columns, rows)
+
+
+def _number(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.3f}"
+
+
+def _share(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.2%}"

@@ -1,0 +1,74 @@
+"""Options that several commands share, so that they read the same everywhere."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+DataRoot = Annotated[
+    str | None,
+    typer.Option(
+        "--data-root", envvar="POSTEL_DATA", help="Folder of graph files to look in first.", show_default=False
+    ),
+]
+Backbone = Annotated[
+    str, typer.Option("--backbone", "-b", help="gcn, gat, appnp, mlp, chebnet, gprgnn, bernnet, ordered_gnn.")
+]
+BackboneArgs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="A hyper-parameter of the backbone, as in --set hidden=32; may be repeated.",
+        show_default=False,
+    ),
+]
+Protocol = Annotated[str, typer.Option("--protocol", help="paper, stratified, limited, geom-gcn or public.")]
+Recipe = Annotated[str, typer.Option("--recipe", help="Graph as in the paper, or the sound one: paper, sound.")]
+Lr = Annotated[float, typer.Option("--lr", help="Learning rate.")]
+WeightDecay = Annotated[float, typer.Option("--weight-decay", help="Weight decay.")]
+MaxEpochs = Annotated[int, typer.Option("--max-epochs", help="Epochs at most.")]
+Stopping = Annotated[
+    str,
+    typer.Option("--stopping", help="Stop rule: window-mean (the field's code) or patience (the paper's text)."),
+]
+PseudoLabels = Annotated[
+    str,
+    typer.Option(
+        "--pseudo-labels", help="yes (until the validation loss stops falling), no, or a number of rounds."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of a table.")]
+
+
+def pseudo_label_rounds(text: str) -> bool | int:
+    """``True``, ``False`` or a number of rounds.
+
+    >>> pseudo_label_rounds("yes"), pseudo_label_rounds("no"), pseudo_label_rounds("3")
+    (True, False, 3)
+    """
+    from postel.errors import InputError
+
+    if text in ("yes", "no"):
+        return text == "yes"
+    if text.isdigit():
+        return int(text)
+    raise InputError(f"--pseudo-labels takes yes, no or a number of rounds, got {text!r}")
+
+
+def key_values(pairs: list[str] | None) -> dict[str, object]:
+    """``["a=1", "b=x"]`` as a mapping.
+
+    >>> key_values(["hidden=32", "teleport=0.2"])
+    {'hidden': 32, 'teleport': 0.2}
+    """
+    from postel.errors import InputError
+    from postel.experiments.spec import parse_value
+
+    values = {}
+    for pair in pairs or []:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise InputError(f"--set takes key=value, got {pair!r}")
+        values[key.strip()] = parse_value(value)
+    return values

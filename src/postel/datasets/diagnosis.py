@@ -1,0 +1,289 @@
+"""What a graph and its labels are like, and what posterior smoothing can be expected to do on it."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from postel import statistics
+from postel.datasets import measures
+from postel.datasets.load import load_dataset
+from postel.datasets.stored import UNLABELLED
+from postel.datasets.verdict import verdict
+from postel.errors import InputError
+from postel.labels import KnownLabels
+from postel.posterior import posterior
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Size and shape of the graph; degrees count entries that leave a node, self-loops apart."""
+
+    nodes: int
+    edge_entries: int
+    pairs: int
+    features: int
+    classes: int
+    symmetric: bool
+    self_loops: int
+    duplicate_entries: int
+    twin_nodes: int
+    isolated_nodes: int
+    unlabelled_nodes: int
+    mean_degree: float
+    median_degree: float
+    max_degree: int
+
+
+@dataclass(frozen=True)
+class AllLabels:
+    """Measures over every label there is, test labels too: they describe the graph and feed no training."""
+
+    class_counts: list[int]
+    edge_homophily: float
+    node_homophily: float
+    adjusted_homophily: float
+    class_homophily: list[float]
+    label_informativeness: float
+    conditional: list[list[float]]
+    independence_gap: list[float]
+    mean_independence_gap: float
+
+
+@dataclass(frozen=True)
+class TrainingLabels:
+    """What the method sees: all of it comes from the labels of training nodes."""
+
+    train: int
+    prior: list[float]
+    conditional: list[list[float]]
+    contrast: float
+    without_labelled_neighbour: float
+    posterior_best_is_true: float
+    posterior_best_is_true_with_neighbours: float
+    largest_class_share: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What the split makes of the test; ``majority_share`` is what one constant answer scores there at best."""
+
+    validation: int
+    test: int
+    majority_class: int
+    majority_share: float
+    test_shares: list[float]
+    absent_from_training: list[int]
+    absent_from_validation: list[int]
+    absent_from_test: list[int]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The whole diagnosis; ``training`` and ``evaluation`` are None for a graph without a split."""
+
+    name: str
+    fingerprint: str | None
+    protocol: str | None
+    split: int | None
+    recipe: str | None
+    self_loops_counted: bool
+    class_names: list[str]
+    structure: Structure
+    all_labels: AllLabels
+    training: TrainingLabels | None
+    evaluation: Evaluation | None
+    verdict: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The diagnosis as plain values that fit into JSON: what is not defined is None."""
+        return dict(_plain(dataclasses.asdict(self)))
+
+
+def diagnose(
+    graph: Data | str | os.PathLike[str],
+    split: int | None = 0,
+    protocol: str = "paper",
+    *,
+    data_root: str | os.PathLike[str] | None = None,
+    recipe: str = "paper",
+    self_loops: bool = False,
+) -> Diagnosis:
+    """The diagnosis of a ``Data`` with ``edge_index`` and ``y``, of a dataset by name, or of a graph file.
+
+    Graph measures use all labels; the prior, the conditional and the posterior's score use training labels only.
+    A ``Data`` brings its own masks. ``self_loops=True`` counts a self-loop as a neighbour, as the published code
+    does.
+
+    >>> result = diagnose("karate")
+    >>> result.structure.pairs, round(result.all_labels.edge_homophily, 3), result.training.train
+    (78, 0.756, 19)
+    """
+    if not isinstance(graph, Data):
+        graph = load_dataset(graph, split, protocol, data_root=data_root, recipe=recipe)
+    edge_index, y, num_classes = _inputs(graph)
+    structure = _structure(graph, edge_index, y, num_classes)
+    all_labels = _all_labels(edge_index, y, num_classes, self_loops)
+    training = evaluation = None
+    if "train_mask" in graph:
+        training = _training(edge_index, y, _mask(graph, "train", y), num_classes, self_loops)
+    if training is not None and "test_mask" in graph:
+        evaluation = _evaluation(graph, y, num_classes)
+    return Diagnosis(
+        name=str(_field(graph, "name", "graph")),
+        fingerprint=_field(graph, "fingerprint"),
+        protocol=_field(graph, "protocol"),
+        split=_field(graph, "split"),
+        recipe=_field(graph, "recipe"),
+        self_loops_counted=self_loops,
+        class_names=list(_field(graph, "class_names") or map(str, range(num_classes))),
+        structure=structure,
+        all_labels=all_labels,
+        training=training,
+        evaluation=evaluation,
+        verdict=_sentence(all_labels, training),
+    )
+
+
+def _inputs(graph: Data) -> tuple[Tensor, Tensor, int]:
+    edge_index, y = _field(graph, "edge_index"), _field(graph, "y")
+    if edge_index is None or y is None:
+        raise InputError("a diagnosis needs edge_index and y, and the graph lacks one of them")
+    if not isinstance(y, Tensor) or y.dim() != 1 or y.is_floating_point() or y.numel() == 0:
+        raise InputError("y must be an integer tensor of shape [N], with -1 for nodes without label")
+    statistics.check_edge_index(edge_index, y.numel())
+    y = y.to(torch.int64)
+    num_classes = int(_field(graph, "num_classes") or int(y.max()) + 1)
+    if num_classes < 2:
+        raise InputError(f"a diagnosis needs two classes at least, got {num_classes}")
+    return edge_index.to(torch.int64), y, num_classes
+
+
+def _field(graph: Data, name: str, default: Any = None) -> Any:
+    # A Data of any version of torch_geometric: older ones have no get().
+    return graph.to_dict().get(name, default)
+
+
+def _mask(graph: Data, part: str, y: Tensor) -> Tensor:
+    mask = _field(graph, f"{part}_mask")
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool or mask.shape != y.shape:
+        raise InputError(f"{part}_mask must be a boolean tensor of shape [{y.numel()}], one split at a time")
+    return mask
+
+
+def _structure(graph: Data, edge_index: Tensor, y: Tensor, num_classes: int) -> Structure:
+    n = y.numel()
+    loop = edge_index[0] == edge_index[1]
+    distinct = torch.unique(edge_index[0] * n + edge_index[1])
+    ends = torch.stack([distinct // n, distinct % n])
+    between = ends[:, ends[0] != ends[1]]
+    pairs = torch.unique(between.amin(dim=0) * n + between.amax(dim=0))
+    degree = torch.bincount(edge_index[0, ~loop], minlength=n)
+    incoming = torch.bincount(edge_index[1, ~loop], minlength=n)
+    x = _field(graph, "x")
+    return Structure(
+        nodes=n,
+        edge_entries=edge_index.size(1),
+        pairs=pairs.numel(),
+        features=int(x.size(1)) if x is not None else 0,
+        classes=num_classes,
+        symmetric=2 * pairs.numel() == between.size(1),
+        self_loops=int(loop.sum()),
+        duplicate_entries=edge_index.size(1) - distinct.numel(),
+        twin_nodes=measures.twin_nodes(between, y),
+        isolated_nodes=int(((degree + incoming) == 0).sum()),
+        unlabelled_nodes=int((y < 0).sum()),
+        mean_degree=float(degree.to(torch.float64).mean()),
+        median_degree=float(degree.to(torch.float64).quantile(0.5)) if n < 1 << 24 else float(degree.median()),
+        max_degree=int(degree.max()),
+    )
+
+
+def _all_labels(edge_index: Tensor, y: Tensor, num_classes: int, self_loops: bool) -> AllLabels:
+    known = KnownLabels.from_mask(y, y != UNLABELLED, num_classes)
+    counts = statistics.count_edges(edge_index, known, self_loops=self_loops)
+    of_two = measures.neighbour_pairs(counts.histograms, y, num_classes)
+    gap = measures.independence_gap(counts.pairs, of_two)
+    defined = ~gap.isnan()
+    weight = statistics.class_counts(known)[defined].to(torch.float64)
+    return AllLabels(
+        class_counts=statistics.class_counts(known).tolist(),
+        edge_homophily=measures.edge_homophily(counts.pairs),
+        node_homophily=measures.node_homophily(counts.histograms, y),
+        adjusted_homophily=measures.adjusted_homophily(counts.pairs),
+        class_homophily=measures.class_homophily(counts.pairs).tolist(),
+        label_informativeness=measures.label_informativeness(counts.pairs),
+        conditional=statistics.conditional(counts.pairs).tolist(),
+        independence_gap=gap.tolist(),
+        mean_independence_gap=float((gap[defined] * weight).sum() / weight.sum()),
+    )
+
+
+def _training(edge_index: Tensor, y: Tensor, mask: Tensor, num_classes: int, self_loops: bool) -> TrainingLabels:
+    known = KnownLabels.from_mask(y, mask, num_classes)
+    counts = statistics.count_edges(edge_index, known, rows=known.index, self_loops=self_loops)
+    prior = statistics.prior(statistics.class_counts(known))
+    conditional = statistics.conditional(counts.pairs)
+    best = posterior(counts.histograms, prior, conditional).argmax(dim=1)
+    right = (best == known.classes).to(torch.float64)
+    has_neighbour = counts.histograms.sum(dim=1) > 0
+    return TrainingLabels(
+        train=known.index.numel(),
+        prior=prior.tolist(),
+        conditional=conditional.tolist(),
+        contrast=measures.contrast(conditional),
+        without_labelled_neighbour=float((~has_neighbour).to(torch.float64).mean()),
+        posterior_best_is_true=float(right.mean()),
+        posterior_best_is_true_with_neighbours=float(right[has_neighbour].mean()),
+        largest_class_share=float(prior.max()),
+    )
+
+
+def _evaluation(graph: Data, y: Tensor, num_classes: int) -> Evaluation:
+    of = {part: y[_mask(graph, part, y)] for part in ("train", "val", "test") if f"{part}_mask" in graph}
+    counts = {part: torch.bincount(labels[labels >= 0], minlength=num_classes) for part, labels in of.items()}
+    counts.setdefault("val", torch.zeros(num_classes, dtype=torch.int64))
+    test = counts["test"].to(torch.float64)
+    shares = test / test.sum()
+    return Evaluation(
+        validation=int(counts["val"].sum()),
+        test=int(counts["test"].sum()),
+        majority_class=int(test.argmax()),
+        majority_share=float(shares.max()),
+        test_shares=shares.tolist(),
+        absent_from_training=_absent(counts["train"]),
+        absent_from_validation=_absent(counts["val"]),
+        absent_from_test=_absent(counts["test"]),
+    )
+
+
+def _absent(counts: Tensor) -> list[int]:
+    return (counts == 0).nonzero().view(-1).tolist()
+
+
+def _sentence(all_labels: AllLabels, training: TrainingLabels | None) -> str:
+    if training is None:
+        conditional = torch.tensor(all_labels.conditional, dtype=torch.float64)
+        return verdict(measures.contrast(conditional), all_labels.edge_homophily)
+    return verdict(
+        training.contrast,
+        all_labels.edge_homophily,
+        score=training.posterior_best_is_true_with_neighbours,
+        constant_score=training.largest_class_share,
+        without_neighbour=training.without_labelled_neighbour,
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and math.isnan(value) else value

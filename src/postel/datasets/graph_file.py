@@ -1,0 +1,179 @@
+"""The graph file: one compressed .npz without pickles, written whole or not at all, and checked at every reading.
+
+Its arrays are ``x_indptr``, ``x_indices``, ``x_shape`` and, unless every feature is 0 or 1, ``x_data`` (features
+as CSR); ``edge_index`` [2, E]; ``y`` [N]; optionally ``geomgcn_{train,val,test}_mask`` (packed bits, a row a
+split), ``public_{train,val,test}_idx``, ``class_names`` and ``fingerprint``.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from postel.datasets.stored import PARTS, Bools, StoredGraph
+from postel.errors import InputError
+from postel.files import replacing
+
+_NEEDED = ("x_indptr", "x_indices", "x_shape", "edge_index", "y")
+_GEOM = tuple(f"geomgcn_{part}_mask" for part in PARTS)
+_PUBLIC = tuple(f"public_{part}_idx" for part in PARTS)
+_KNOWN = {*_NEEDED, *_GEOM, *_PUBLIC, "x_data", "class_names", "fingerprint"}
+
+
+def read_graph_file(path: str | os.PathLike[str], expected: str | None = None) -> StoredGraph:
+    """The graph in ``path``, once its content has proved to be the one that its fingerprint names.
+
+    ``expected`` is the fingerprint wanted; without it the one inside the file counts, if there is one. A file that
+    is cut, altered or of another kind is an :class:`InputError` that names it.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "tiny.npz"
+    ...     write_graph_file(path, StoredGraph.checked(np.eye(4), [[0, 1], [1, 0]], [0, 1, 1, 0]))
+    ...     read_graph_file(path).y.tolist()
+    [0, 1, 1, 0]
+    """
+    path = Path(path)
+    arrays = _read_arrays(path)
+    try:
+        graph = _from_arrays(arrays)
+    except InputError as error:
+        raise InputError(f"{path} is not a usable graph file: {error}") from error
+    inside = str(arrays["fingerprint"]) if "fingerprint" in arrays else None
+    wanted = expected or inside
+    if wanted is not None and (found := graph.fingerprint()) != wanted:
+        raise InputError(
+            f"{path} was altered or is another graph: its content has fingerprint {found}, expected {wanted}; "
+            "delete the file and fetch or convert it again"
+        )
+    return graph
+
+
+def write_graph_file(path: str | os.PathLike[str], graph: StoredGraph) -> None:
+    """Nothing; ``path`` then holds ``graph`` with its fingerprint, and never a part of it."""
+    path = Path(path)
+    with replacing(path) as stream:
+        np.savez_compressed(stream, **_to_arrays(graph))
+
+
+def _read_arrays(path: Path) -> dict[str, Any]:
+    if path.is_dir():
+        raise InputError(f"{path} is a folder, a graph file (.npz) was expected")
+    try:
+        # Only a zip archive may reach numpy: it would read a bare .npy or look for a pickle in anything else.
+        with path.open("rb") as stream:
+            if not zipfile.is_zipfile(stream):
+                raise InputError(
+                    f"{path} is cut short or no graph file: it is no whole .npz archive; fetch it again"
+                )
+        with np.load(path, allow_pickle=False) as archive:
+            _check_names(path, archive.files)
+            return {name: archive[name] for name in archive.files}
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist; give the path of a graph file or a dataset's name") from None
+    except InputError:
+        raise
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+        raise InputError(
+            f"{path} is cut short, altered or holds a pickle, and was not used ({error}); make it again"
+        ) from error
+
+
+def _check_names(path: Path, names: list[str]) -> None:
+    missing = [name for name in _NEEDED if name not in names]
+    if missing:
+        there = ", ".join(sorted(names)) or "nothing"
+        raise InputError(f"{path} is no graph file: it has {there} and lacks {', '.join(missing)}")
+    unknown = sorted(set(names) - _KNOWN)
+    if unknown:
+        raise InputError(f"{path} is no graph file: it has {', '.join(unknown)}, which the format does not know")
+    for group in (_GEOM, _PUBLIC):
+        if 0 < len(set(group) & set(names)) < len(group):
+            raise InputError(f"{path} is no graph file: it needs all or none of {', '.join(group)}")
+
+
+def _from_arrays(arrays: Mapping[str, Any]) -> StoredGraph:
+    num_nodes = int(arrays["y"].size)
+    splits: dict[str, Bools] = {}
+    if _GEOM[0] in arrays:
+        splits["geom-gcn"] = np.stack([_unpacked(name, arrays[name], num_nodes) for name in _GEOM])
+    if _PUBLIC[0] in arrays:
+        splits["public"] = np.stack([_scattered(name, arrays[name], num_nodes) for name in _PUBLIC])[:, None]
+    names = tuple(str(name) for name in arrays["class_names"]) if "class_names" in arrays else ()
+    return StoredGraph.checked(_features(arrays), arrays["edge_index"], arrays["y"], splits, names)
+
+
+def _features(arrays: Mapping[str, Any]) -> Any:
+    indptr, indices, shape = arrays["x_indptr"], arrays["x_indices"], arrays["x_shape"]
+    for name in ("x_indptr", "x_indices", "x_shape"):
+        if arrays[name].dtype.kind not in "iu" or arrays[name].ndim != 1:
+            raise InputError(f"{name} must be a vector of whole numbers, got {_describe(arrays[name])}")
+    if shape.size != 2:
+        raise InputError(f"x_shape must hold two numbers, got {shape.size}")
+    data = arrays.get("x_data")
+    if data is None:
+        data = np.ones(indices.size, dtype=np.float32)
+    if data.dtype.kind not in "fiu" or data.shape != indices.shape:
+        raise InputError(f"x_data must hold a number for each of {indices.size} indices, got {_describe(data)}")
+    try:
+        small = np.int32 if indices.size < 2**31 else np.int64
+        matrix = sp.csr_array(
+            (data, indices.astype(small), indptr.astype(small)), shape=(int(shape[0]), int(shape[1]))
+        )
+        # The full check reads every index: scipy trusts them afterwards.
+        matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise InputError(f"the features are no CSR matrix ({error})") from error
+    return matrix
+
+
+def _unpacked(name: str, packed: Any, num_nodes: int) -> Bools:
+    if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != -(-num_nodes // 8):
+        raise InputError(
+            f"{name} must hold {-(-num_nodes // 8)} packed bytes a split (uint8), got {_describe(packed)}"
+        )
+    return np.unpackbits(packed, axis=1, count=num_nodes).astype(np.bool_)
+
+
+def _scattered(name: str, index: Any, num_nodes: int) -> Bools:
+    if index.dtype.kind not in "iu" or index.ndim != 1:
+        raise InputError(f"{name} must be a vector of node ids, got {_describe(index)}")
+    if index.size and (int(index.min()) < 0 or int(index.max()) >= num_nodes):
+        raise InputError(f"{name} must name nodes 0..{num_nodes - 1}, got {int(index.min())}..{int(index.max())}")
+    mask = np.zeros(num_nodes, dtype=np.bool_)
+    mask[index.astype(np.int64)] = True
+    return mask
+
+
+def _to_arrays(graph: StoredGraph) -> dict[str, Any]:
+    x = sp.csr_array(graph.x)
+    arrays: dict[str, Any] = {
+        "x_indptr": x.indptr.astype(np.int64),
+        "x_indices": x.indices.astype(np.min_scalar_type(graph.num_features)),
+        "x_shape": np.array(x.shape, dtype=np.int64),
+        "edge_index": graph.edge_index.astype(np.min_scalar_type(graph.num_nodes)),
+        "y": graph.y.astype(np.int32),
+        "fingerprint": np.array(graph.fingerprint()),
+    }
+    if not (x.data == 1).all():
+        arrays["x_data"] = x.data
+    if graph.class_names:
+        arrays["class_names"] = np.array(graph.class_names, dtype=np.str_)
+    if "geom-gcn" in graph.splits:
+        masks = graph.splits["geom-gcn"]
+        arrays |= {name: np.packbits(mask, axis=1) for name, mask in zip(_GEOM, masks, strict=True)}
+    if "public" in graph.splits:
+        masks = graph.splits["public"]
+        arrays |= {name: np.flatnonzero(mask[0]) for name, mask in zip(_PUBLIC, masks, strict=True)}
+    return arrays
+
+
+def _describe(array: Any) -> str:
+    return f"{array.dtype} of shape {list(array.shape)}"

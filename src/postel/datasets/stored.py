@@ -1,0 +1,174 @@
+"""A graph as it is kept on disk, before any recipe or split, and the fingerprint that names its content."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from postel.errors import InputError
+
+PARTS = ("train", "val", "test")
+UNLABELLED = -1
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+# Dense features are hashed this many rows at a time, so that a memory-mapped graph is never read whole.
+_ROWS_AT_A_TIME = 4096
+_ENTRIES_AT_A_TIME = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class StoredGraph:
+    """Features, edge entries, labels and the splits that came with them; :meth:`checked` builds a valid one.
+
+    ``x`` is float32 [N, F], a ``csr_array`` or a (memory-mapped) dense array; ``edge_index`` [2, E] and ``y`` [N]
+    are int64, -1 in ``y`` being a node without label. ``splits`` maps ``"geom-gcn"`` or ``"public"`` to
+    booleans [3, S, N]: training, validation and test nodes of S splits.
+
+    >>> graph = StoredGraph.checked(np.eye(4), [[0, 1], [1, 0]], [0, 1, 1, 0])
+    >>> graph.num_nodes, graph.num_features, graph.num_classes, graph.fingerprint()[:8]
+    (4, 4, 2, '3240e422')
+    """
+
+    x: Any
+    edge_index: Ints
+    y: Ints
+    splits: Mapping[str, Bools] = field(default_factory=dict)
+    class_names: tuple[str, ...] = ()
+
+    @classmethod
+    def checked(
+        cls,
+        x: Any,
+        edge_index: Any,
+        y: Any,
+        splits: Mapping[str, Bools] | None = None,
+        class_names: tuple[str, ...] = (),
+    ) -> StoredGraph:
+        """The graph in canonical form (sorted sparse features without explicit zeros), or what is wrong."""
+        y = _whole_numbers(y, "y")
+        if y.ndim != 1 or y.size == 0:
+            raise InputError(f"y must hold one class a node, got an array of shape {list(y.shape)}")
+        if int(y.min()) < UNLABELLED:
+            raise InputError(f"labels must be 0 or more, or -1 for a node without label, got {int(y.min())}")
+        if int(y.max()) < 0:
+            raise InputError("no node has a label: every entry of y is -1")
+        edges = _whole_numbers(edge_index, "edge_index")
+        if edges.ndim != 2 or edges.shape[0] != 2:
+            raise InputError(f"edge_index must have shape [2, E], got {list(edges.shape)}")
+        if edges.size and (int(edges.min()) < 0 or int(edges.max()) >= y.size):
+            raise InputError(
+                f"edge_index must name nodes 0..{y.size - 1}, got {int(edges.min())}..{int(edges.max())}"
+            )
+        features = _canonical(x)
+        if features.shape[0] != y.size:
+            raise InputError(f"x must have one row a node ({y.size}), got {features.shape[0]} rows")
+        return cls(features, edges, y, _checked_splits(splits or {}, y), class_names)
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes."""
+        return int(self.y.size)
+
+    @property
+    def num_features(self) -> int:
+        """Number of features of a node."""
+        return int(self.x.shape[1])
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes: named ones, or the largest label plus one."""
+        return max(len(self.class_names), int(self.y.max()) + 1)
+
+    def fingerprint(self) -> str:
+        """32 hexadecimal digits that name features, edge entries (in order) and labels, whatever their types.
+
+        Splits take no part: the same graph fetched without its published splits keeps its name.
+        """
+        digest = hashlib.sha256(b"postel graph 1")
+        for part in (_features_digest(self.x), _ints_digest(self.edge_index), _ints_digest(self.y)):
+            digest.update(part)
+        return digest.hexdigest()[:32]
+
+
+def masks_fingerprint(masks: Bools) -> str:
+    """32 hexadecimal digits that name the splits in ``masks`` [3, S, N].
+
+    >>> masks_fingerprint(np.eye(3, dtype=bool).reshape(3, 1, 3))[:8]
+    'f84321db'
+    """
+    digest = hashlib.sha256(repr(masks.shape).encode())
+    digest.update(np.packbits(masks, axis=-1).tobytes())
+    return digest.hexdigest()[:32]
+
+
+def _whole_numbers(values: Any, name: str) -> Ints:
+    array = np.asarray(values)
+    if array.size == 0 and array.dtype.kind == "f":
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        raise InputError(f"{name} must hold whole numbers, got {array.dtype}")
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def _canonical(x: Any) -> Any:
+    if isinstance(x, np.memmap):
+        return x
+    matrix = sp.csr_array(x, dtype=np.float32)
+    if matrix.ndim != 2 or matrix.shape[1] == 0:
+        raise InputError(f"x must have shape [N, F] with at least one feature, got {list(matrix.shape)}")
+    if not np.isfinite(matrix.data).all():
+        raise InputError("x must hold finite numbers, got a NaN or an infinity")
+    if not matrix.has_canonical_format or not matrix.data.all():
+        matrix = matrix.copy()  # the arrays may be the caller's own
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+    return matrix
+
+
+def _checked_splits(splits: Mapping[str, Bools], y: Ints) -> dict[str, Bools]:
+    for name, masks in splits.items():
+        if masks.dtype != np.bool_ or masks.ndim != 3 or masks.shape[0] != 3 or masks.shape[2] != y.size:
+            raise InputError(f"the {name} split must be boolean [3, S, {y.size}], got {list(masks.shape)}")
+        if (masks.sum(axis=0, dtype=np.int8) > 1).any():
+            raise InputError(f"the {name} split is wrong: a node is in two of its parts")
+        if (masks & (y == UNLABELLED)).any():
+            raise InputError(f"the {name} split is wrong: it names a node without label")
+    return dict(splits)
+
+
+def _features_digest(x: Any) -> bytes:
+    # Counts, columns and values are hashed apart, so that rows can come in blocks; features that are all ones are
+    # hashed as such, so that a file may leave their values out.
+    counts, columns, values = hashlib.sha256(), hashlib.sha256(), hashlib.sha256()
+    binary = True
+    for block in _row_blocks(x):
+        counts.update(np.diff(block.indptr).astype("<i8").tobytes())
+        columns.update(block.indices.astype("<i4"))
+        binary = binary and bool((block.data == 1).all())
+        values.update(block.data.astype("<f4"))
+    tail = b"binary" if binary else values.digest()
+    return repr(tuple(int(side) for side in x.shape)).encode() + counts.digest() + columns.digest() + tail
+
+
+def _row_blocks(x: Any) -> Iterator[Any]:
+    if sp.issparse(x):
+        yield x
+        return
+    for start in range(0, x.shape[0], _ROWS_AT_A_TIME):
+        yield sp.csr_array(np.asarray(x[start : start + _ROWS_AT_A_TIME], dtype=np.float32))
+
+
+def _ints_digest(values: Ints) -> bytes:
+    digest = hashlib.sha256(repr(tuple(int(side) for side in values.shape)).encode())
+    for row in np.atleast_2d(values):
+        for start in range(0, row.size, _ENTRIES_AT_A_TIME):
+            digest.update(row[start : start + _ENTRIES_AT_A_TIME].astype("<i8").tobytes())
+    return digest.digest()

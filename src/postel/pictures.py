@@ -1,0 +1,45 @@
+"""What every picture shares: a figure without global state, colours that everyone can tell apart, whole files."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from postel.errors import InputError, require_extra
+from postel.files import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Colours that stay apart for colour-blind readers (Okabe and Ito).
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442")
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure of so many inches, without pyplot: nothing opens and no caller's state is touched."""
+    figure: Figure = require_extra("matplotlib.figure", "plots").Figure(
+        figsize=(width, height), layout="constrained"
+    )
+    return figure
+
+
+def rendered(figure: Figure, kind: str) -> bytes:
+    """The figure as a PNG or SVG file's content, without a date: the same numbers give the same picture."""
+    matplotlib = require_extra("matplotlib", "plots")
+    buffer = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "postel", "svg.fonttype": "none"}):
+        figure.savefig(buffer, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
+    return buffer.getvalue()
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
+    """``path``, now holding ``figure`` as PNG or SVG by its ending."""
+    path = Path(path)
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in ("png", "svg"):
+        raise InputError(f"a picture's name must end in .png or .svg, got {path.name}")
+    with replacing(path) as stream:
+        stream.write(rendered(figure, kind))
+    return path
