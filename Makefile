@@ -7,6 +7,8 @@ READY  := $(VENV)/.ready
 .PHONY: demo test lint types imports unit setup clean
 
 $(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c "import sys; sys.exit(0 if sys.version_info >= (3, 11) else \
+	  'postel needs Python 3.11 or newer; say which: make PYTHON=python3.11')"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all,dev]'
 	@touch $@

@@ -89,8 +89,8 @@ def count_edges(
     ([[0, 2], [2, 0]], [[0, 2], [1, 0], [1, 0], [1, 0]])
     """
     k, device = known.num_classes, edge_index.device
-    # Class k stands for "not labelled": it is counted like the others and cut off at the end, which costs less
-    # than leaving entries out.
+    # Class k stands for "not labelled". Such centres are counted like the others and cut off at the end, which
+    # costs less than leaving them out.
     small = torch.uint8 if k < 255 else torch.int32
     neighbour_class = _table(known, known, small, device)
     center_class = _table(known.train_only(), known, small, device) if centers == "train" else neighbour_class
@@ -100,13 +100,17 @@ def count_edges(
     histograms = torch.zeros(size * k, dtype=torch.int32, device=device)
     rank = None if rows is None else _ranks(rows.to(device), known.num_nodes)
     one = torch.ones((), dtype=torch.int32, device=device)
+    all_labelled = known.index.numel() == known.num_nodes
     lock = Lock()
 
     def count_block(entries: Tensor) -> None:
         sources, targets = entries
         classes = neighbour_class.index_select(0, targets)
-        keep = classes < k if self_loops else (classes < k) & (sources != targets)
-        if not bool(keep.all()):
+        keep = None if all_labelled else classes < k
+        if not self_loops:
+            apart = sources != targets
+            keep = apart if keep is None else keep.logical_and_(apart)
+        if keep is not None and not bool(keep.all()):
             sources, classes = _select(keep, sources, classes)
         codes = center_class.index_select(0, sources).to(code_type) * (k + 1) + classes
         block_pairs = torch.bincount(codes, minlength=(k + 1) ** 2)

@@ -18,7 +18,12 @@ def test_the_table_has_the_paper_s_figures_beside_the_data_s(data_root):
     )
     assert result.exit_code == 0
     (squirrel,) = [line for line in result.stdout.splitlines() if line.startswith("squirrel ")]
-    assert "198,423" in squirrel and "half" in squirrel and squirrel.count("5,201/198,423/2,089/5") == 2 and "= " in squirrel
+    assert (
+        "198,423" in squirrel
+        and "half" in squirrel
+        and squirrel.count("5,201/198,423/2,089/5") == 2
+        and "= " in squirrel
+    )
     assert "half: half the entries of the symmetric graph" in result.stdout
     assert "≠" not in result.stdout
     assert "cornell-corrected has Cornell's own" in result.stdout
