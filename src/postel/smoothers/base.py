@@ -6,7 +6,7 @@ import copy
 import inspect
 import math
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,10 +25,12 @@ class Smoother(BaseTransform):
     which writes :meth:`_soft_labels`. Its name in commands and results is its file's name.
     """
 
-    #: Whether pseudo-labels of other nodes change a training node's soft label.
-    uses_pseudo_labels: ClassVar[bool] = False
-
     num_classes: int | None = None
+
+    @property
+    def uses_pseudo_labels(self) -> bool:
+        """Whether pseudo-labels of other nodes change a training node's soft label."""
+        return False
 
     @classmethod
     def method_name(cls) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -108,8 +108,6 @@ class PosteL(Smoother):
             [0.5000, 0.5000]])
     """
 
-    uses_pseudo_labels: ClassVar[bool] = True
-
     def __init__(
         self,
         alpha: float = 0.8,
@@ -145,6 +143,11 @@ class PosteL(Smoother):
         PosteL(noise='off-target', isolated='one-hot', centers='train', self_loops=True)
         """
         return cls(alpha, beta, noise="off-target", isolated="one-hot", centers="train", self_loops=True)
+
+    @property
+    def uses_pseudo_labels(self) -> bool:
+        """Always."""
+        return True
 
     def _soft_labels(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> Tensor:
         settings = self.params()

@@ -48,6 +48,11 @@ class SALS(Smoother):
         self.pseudo_labels = pseudo_labels
         self.num_classes = num_classes
 
+    @property
+    def uses_pseudo_labels(self) -> bool:
+        """As ``pseudo_labels`` says."""
+        return self.pseudo_labels
+
     def _soft_labels(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> Tensor:
         device, train = edge_index.device, known.train_only()
         labels = known if self.pseudo_labels else train

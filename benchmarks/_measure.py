@@ -1,0 +1,42 @@
+"""Timing that survives a busy machine: sides take turns in one process, and CPU time of one thread is counted."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable, Mapping
+
+
+def interleaved(sides: Mapping[str, Callable[[], int]], rounds: int) -> dict[str, float]:
+    """CPU milliseconds an epoch for each side: the fastest of ``rounds`` turns, after one turn to warm up.
+
+    What else runs on the machine only ever adds time, so the fastest turn is the least disturbed. A side is a
+    function that runs some epochs and returns how many.
+    """
+    times: dict[str, list[float]] = {name: [] for name in sides}
+    for turn in range(rounds + 1):
+        for name, run in sides.items():
+            started = time.process_time()
+            epochs = run()
+            spent = (time.process_time() - started) / epochs * 1e3
+            if turn > 0:
+                times[name].append(spent)
+    return {name: min(values) for name, values in times.items()}
+
+
+def peak_megabytes() -> float:
+    """Largest resident memory of this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+
+
+def table(columns: list[str], rows: list[list[str]]) -> str:
+    """A plain-text table: the first column to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in [columns, *rows]) for i in range(len(columns))]
+    lines = []
+    for row in [columns, *rows]:
+        cells = [
+            row[0].ljust(widths[0]),
+            *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
+        ]
+        lines.append("  ".join(cells))
+    return "\n".join(lines)

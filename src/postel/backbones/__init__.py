@@ -1,0 +1,64 @@
+"""Eight networks, one file each, behind one call: ``make_backbone(name, in_channels, out_channels)``."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from torch import nn
+
+from postel.backbones.base import Backbone
+from postel.backbones.custom import Custom
+from postel.errors import InputError
+
+_HOMES = {
+    "gcn": "GCN",
+    "gat": "GAT",
+    "appnp": "APPNP",
+    "mlp": "MLP",
+    "chebnet": "ChebNet",
+    "gprgnn": "GPRGNN",
+    "bernnet": "BernNet",
+    "ordered_gnn": "OrderedGNN",
+}
+BACKBONES = tuple(_HOMES)
+
+ModelFn = Callable[[int, int], nn.Module]
+
+__all__ = ["BACKBONES", "Backbone", "Custom", "ModelFn", "backbone_class", "make_backbone"]
+
+
+def backbone_class(name: str) -> type[Backbone]:
+    """The class of the backbone called ``name``.
+
+    >>> backbone_class("gcn").__name__
+    'GCN'
+    """
+    if name not in _HOMES:
+        raise InputError(f"unknown backbone {name!r}; choose one of {', '.join(BACKBONES)}, or pass a function")
+    return getattr(importlib.import_module(f"postel.backbones.{name}"), _HOMES[name])
+
+
+def make_backbone(backbone: str | ModelFn, in_channels: int, out_channels: int, **arguments: Any) -> Backbone:
+    """A fresh backbone by name, or around the module that ``model_fn(in_channels, out_channels)`` returns.
+
+    Weights come from torch's global generator.
+
+    >>> make_backbone("gcn", 4, 2, hidden=8).last
+    Linear(8, 2)
+    """
+    if callable(backbone):
+        module = backbone(in_channels, out_channels, **arguments)
+        if isinstance(module, Backbone):
+            return module
+        if not isinstance(module, nn.Module):
+            raise InputError(f"model_fn must return a torch module, got {type(module).__name__}")
+        return Custom(module, in_channels, out_channels)
+    cls = backbone_class(backbone)
+    known = [name for name in inspect.signature(cls).parameters if name not in ("in_channels", "out_channels")]
+    for name in arguments:
+        if name not in known:
+            raise InputError(f"{backbone} has no argument {name!r}; it takes {', '.join(known)}")
+    return cls(in_channels, out_channels, **arguments)

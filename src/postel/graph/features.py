@@ -1,0 +1,181 @@
+"""Node features, sparse or dense by density, and their product with a weight matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import torch
+from torch import Tensor
+
+from postel.graph.bernoulli import keep_bits
+from postel.graph.sparse import SparseMatrix, csr_like, csr_product, csr_tensor
+
+# Above this share of non-zeros a dense product is faster than a sparse one.
+DENSE_ABOVE = 0.2
+# The transposed product reads a gradient row for every non-zero: so many rows of it stay in the cache.
+BLOCK_NODES = 1024
+# Up to this many nodes one block is as fast.
+ONE_BLOCK_NODES = 4 * BLOCK_NODES
+
+# Nodes from, nodes to, and the transposed features of those nodes.
+Block = tuple[int, int, Tensor]
+
+
+class Features:
+    """Features [N, F] of all nodes, constant during training.
+
+    >>> features = Features.from_dense(torch.tensor([[1.0, 0.0], [0.0, 2.0]]), dense_above=0.6)
+    >>> features.is_sparse, features.product(torch.eye(2)).tolist()
+    (True, [[1.0, 0.0], [0.0, 2.0]])
+    """
+
+    def __init__(self, dense: Tensor | None, rows: Tensor | None = None, turned: _Turned | None = None) -> None:
+        """Dense features, or a CSR tensor and its transpose; use :meth:`from_dense` or :meth:`from_scipy`."""
+        self._dense = dense
+        self._rows = rows
+        self._turned = turned
+
+    @classmethod
+    def from_dense(
+        cls, x: Tensor, *, device: torch.device | str = "cpu", dense_above: float = DENSE_ABOVE
+    ) -> Features:
+        """The features of a dense tensor, kept sparse when at most ``dense_above`` of them are non-zero."""
+        if int(torch.count_nonzero(x)) > dense_above * x.numel():
+            return cls(x.to(device=device, dtype=torch.float32).contiguous())
+        return cls.from_scipy(scipy.sparse.csr_array(x.cpu().numpy()), device=device, dense_above=1.0)
+
+    @classmethod
+    def from_scipy(
+        cls, x: Any, *, device: torch.device | str = "cpu", dense_above: float = DENSE_ABOVE
+    ) -> Features:
+        """The features of a scipy sparse matrix."""
+        x = scipy.sparse.csr_array(x).astype(np.float32)
+        x.sum_duplicates()
+        x.eliminate_zeros()
+        if x.nnz > dense_above * x.shape[0] * x.shape[1]:
+            return cls(torch.from_numpy(x.toarray()).to(device))
+        return cls(None, csr_tensor(x.indptr, x.indices, x.data, x.shape, device), _Turned(x, device))
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether only the non-zero features are stored."""
+        return self._rows is not None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Nodes and features."""
+        x = self._dense if self._rows is None else self._rows
+        assert x is not None
+        return (x.shape[0], x.shape[1])
+
+    def dense(self) -> Tensor:
+        """The features as a dense tensor [N, F]; made on first use, then kept."""
+        if self._dense is None:
+            assert self._rows is not None
+            self._dense = self._rows.to_dense()
+        return self._dense
+
+    def product(
+        self,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        *,
+        p: float = 0.0,
+        training: bool = False,
+        through: SparseMatrix | None = None,
+    ) -> Tensor:
+        """``through @ (dropout(features, p) @ weight) + bias`` [N, D] for a weight [F, D].
+
+        Only non-zero features are drawn for. The bias and the operator ``through`` may be left out.
+        """
+        p = p if training else 0.0
+        if torch.is_grad_enabled():
+            return _FeatureProduct.apply(self, weight, bias, p, through)
+        return _forward(*self._dropped(p)[::2], weight, bias, through)
+
+    def _dropped(self, p: float) -> tuple[Tensor, list[Block], float]:
+        """The features after dropout, their transpose, and the factor that both still lack."""
+        if self._rows is None:
+            assert self._dense is not None
+            x = self._dense
+            keep = 1.0
+            if p > 0.0:
+                bits, keep = keep_bits(x.numel(), 1.0 - p, x.device)
+                x = torch.mul(x, bits.view(x.shape))
+            return x, [(0, x.shape[0], x.t())], 1.0 / keep
+        assert self._turned is not None
+        rows = self._rows
+        if p == 0.0:
+            return rows, self._turned.constant, 1.0
+        bits, keep = keep_bits(rows.values().numel(), 1.0 - p, rows.device)
+        values = torch.mul(rows.values(), bits)
+        dropped = csr_like(rows.crow_indices(), rows.col_indices(), values, rows.shape)
+        return dropped, self._turned.blocks(values), 1.0 / keep
+
+
+class _Turned:
+    """The transpose of sparse features, cut into blocks of nodes, for any values at the same places."""
+
+    def __init__(self, x: Any, device: torch.device | str) -> None:
+        """``x`` is a scipy CSR array [N, F]."""
+        nodes, step = x.shape[0], x.shape[0] if x.shape[0] <= ONE_BLOCK_NODES else BLOCK_NODES
+        places = scipy.sparse.csr_array((np.arange(x.nnz), x.indices, x.indptr), shape=x.shape)
+        self._patterns: list[tuple[int, int, int, Tensor]] = []
+        order, low = [], 0
+        for first in range(0, nodes, step):
+            last = min(first + step, nodes)
+            turned = scipy.sparse.csr_array(places[first:last].T)
+            self._patterns.append(
+                (first, last, low, csr_tensor(turned.indptr, turned.indices, turned.data, turned.shape, device))
+            )
+            order.append(turned.data)
+            low += turned.nnz
+        self._order = torch.from_numpy(np.concatenate(order)).to(device)
+        self.constant = self.blocks(torch.from_numpy(x.data).to(device))
+
+    def blocks(self, values: Tensor) -> list[Block]:
+        """The blocks with these values [nnz], given in the order of the untransposed features."""
+        turned = values.index_select(0, self._order)
+        out = []
+        for first, last, low, pattern in self._patterns:
+            own = turned[low : low + pattern.values().numel()]
+            block = csr_like(pattern.crow_indices(), pattern.col_indices(), own, pattern.shape)
+            out.append((first, last, block))
+        return out
+
+
+class _FeatureProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, features: Features, weight: Tensor, bias: Tensor | None, p: float, through: SparseMatrix | None
+    ) -> Tensor:
+        x, ctx.transposed, ctx.scale = features._dropped(p)
+        ctx.through, ctx.has_bias = through, bias is not None
+        return _forward(x, ctx.scale, weight, bias, through)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor, Tensor | None, None, None]:
+        grad = grad.contiguous()
+        bias_grad = grad.sum(0) if ctx.has_bias else None
+        if ctx.through is not None:
+            grad = csr_product(ctx.through.columns, grad)
+        first, *others = ctx.transposed
+        weight_grad = _scaled_product(first[2], grad[first[0] : first[1]], ctx.scale)
+        for low, high, block in others:
+            torch.addmm(weight_grad, block, grad[low:high], alpha=ctx.scale, out=weight_grad)
+        return None, weight_grad, bias_grad, None, None
+
+
+def _forward(x: Tensor, scale: float, weight: Tensor, bias: Tensor | None, through: SparseMatrix | None) -> Tensor:
+    out = _scaled_product(x, weight, scale)
+    if through is not None:
+        out = csr_product(through.rows, out)
+    return out if bias is None else out.add_(bias)
+
+
+def _scaled_product(x: Tensor, dense: Tensor, scale: float) -> Tensor:
+    if x.layout == torch.strided:
+        return torch.mm(x, dense) if scale == 1.0 else torch.mm(x, dense).mul_(scale)
+    return csr_product(x, dense, scale)

@@ -1,0 +1,165 @@
+"""The edges of a large graph as one compressed array, and its operators without any stored weight.
+
+Every operator here is ``left · A · right + diagonal`` with vectors left and right, so the weights of its entries
+need no memory, and a product runs over blocks of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import torch
+from torch import Tensor
+
+from postel.graph.features import Features
+from postel.graph.prepared import Graph, check_edges
+from postel.graph.sparse import SparseMatrix, csr_like, csr_product
+
+# Entries handled at once; a block's temporary memory is a few times this many numbers.
+BLOCK_ENTRIES = 4_000_000
+
+
+class Neighbours:
+    """Incoming entries of every node in compressed rows, self-loops left out: sources of i's entries lie together.
+
+    >>> neighbours = Neighbours.from_edge_index(torch.tensor([[0, 2, 1], [1, 1, 1]]), 3)
+    >>> neighbours.offsets.tolist(), neighbours.sources.tolist()
+    ([0, 0, 2, 2], [0, 2])
+    """
+
+    def __init__(self, offsets: np.ndarray[Any, Any], sources: np.ndarray[Any, Any]) -> None:
+        """``offsets`` int64 [N + 1] and ``sources`` [E] as numpy arrays; use :meth:`from_edge_index`."""
+        self.offsets = offsets
+        self.sources = sources
+
+    @classmethod
+    def from_edge_index(cls, edge_index: Tensor, num_nodes: int) -> Neighbours:
+        """The same edges, grouped by target; repeated entries stay."""
+        check_edges(edge_index, num_nodes)
+        index = np.int32 if num_nodes < 2**31 else np.int64
+        source, target = (part.numpy().astype(index) for part in edge_index.cpu())
+        loops = source == target
+        if loops.any():
+            source, target = source[~loops], target[~loops]
+        # One row with the sources as values, turned to columns, is a counting sort by target: no merging, no
+        # comparison.
+        row = scipy.sparse.csr_array((source, target, [0, source.size]), shape=(1, num_nodes))
+        columns = row.tocsc()
+        return cls(columns.indptr.astype(np.int64), columns.data)
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes."""
+        return self.offsets.size - 1
+
+    def in_degrees(self) -> Tensor:
+        """Incoming entries of every node [N], float32."""
+        return torch.from_numpy(np.diff(self.offsets).astype(np.float32))
+
+    def out_degrees(self) -> Tensor:
+        """Outgoing entries of every node [N], float32."""
+        return torch.from_numpy(np.bincount(self.sources, minlength=self.num_nodes).astype(np.float32))
+
+    def edge_index(self) -> Tensor:
+        """The entries as int64 [2, E]; for large graphs this is most of the memory."""
+        targets = np.repeat(np.arange(self.num_nodes), np.diff(self.offsets))
+        return torch.from_numpy(np.stack([self.sources.astype(np.int64), targets]))
+
+    def blocks(self, entries: int = BLOCK_ENTRIES) -> Iterator[tuple[int, int]]:
+        """Ranges of rows that hold about ``entries`` entries each, and at least one row."""
+        first = 0
+        while first < self.num_nodes:
+            last = int(np.searchsorted(self.offsets, self.offsets[first] + entries, side="right")) - 1
+            last = min(max(last, first + 1), self.num_nodes)
+            yield first, last
+            first = last
+
+
+class ScaledNeighbours:
+    """``left · A · right + diagonal`` [N, N], multiplied block by block; it has no gradient.
+
+    >>> neighbours = Neighbours.from_edge_index(torch.tensor([[0, 1], [1, 0]]), 2)
+    >>> half = torch.full((2,), 0.5)
+    >>> ScaledNeighbours(neighbours, half, torch.ones(2), half).multiply(torch.eye(2)).tolist()
+    [[0.5, 0.5], [0.5, 0.5]]
+    """
+
+    def __init__(self, neighbours: Neighbours, left: Tensor, right: Tensor, diagonal: Tensor) -> None:
+        self.neighbours = neighbours
+        self.left, self.right, self.diagonal = left, right, diagonal
+        self.shape = (neighbours.num_nodes, neighbours.num_nodes)
+        self._ones = torch.ones(0)
+
+    def multiply(self, dense: Tensor, scale: float = 1.0) -> Tensor:
+        """``scale`` times the product with ``dense`` [N, D]."""
+        offsets, sources = self.neighbours.offsets, self.neighbours.sources
+        scaled = dense * (self.right * scale).unsqueeze(1)
+        out = torch.empty_like(dense)
+        for first, last in self.neighbours.blocks():
+            low, high = int(offsets[first]), int(offsets[last])
+            if self._ones.numel() < high - low:
+                self._ones = torch.ones(high - low)
+            local = torch.from_numpy((offsets[first : last + 1] - low).astype(sources.dtype))
+            columns = torch.from_numpy(sources[low:high])
+            block = csr_like(local, columns, self._ones[: high - low], (last - first, self.shape[1]))
+            torch.mul(csr_product(block, scaled), self.left[first:last].unsqueeze(1), out=out[first:last])
+        return out.addcmul_(dense, self.diagonal.unsqueeze(1), value=scale)
+
+
+class LargeGraph(Graph):
+    """A graph for evaluation without gradients: every layer is computed for all nodes before the next.
+
+    Operators cost a few vectors; nothing is stored per edge but the source's number.
+    """
+
+    def __init__(self, features: Features, neighbours: Neighbours) -> None:
+        super().__init__(features, torch.empty((2, 0), dtype=torch.int64))
+        self.neighbours = neighbours
+
+    @property
+    def edge_index(self) -> Tensor:
+        """The entries as int64 [2, E], spelled out only if a user's own module asks for them."""
+        return self.made("edges", self.neighbours.edge_index)
+
+    @property
+    def gcn(self) -> SparseMatrix:
+        """D^-1/2 (A + I) D^-1/2."""
+        degree = self.neighbours.in_degrees() + 1.0
+        return self._operator("gcn", degree.rsqrt(), degree.rsqrt(), degree.reciprocal())
+
+    @property
+    def adjacency(self) -> SparseMatrix:
+        """D^-1/2 A D^-1/2 without self-loops."""
+        scale = self._outgoing_scale()
+        return self._operator("adjacency", scale, scale, torch.zeros_like(scale))
+
+    @property
+    def bernstein(self) -> tuple[SparseMatrix, SparseMatrix]:
+        """The Laplacian L and 2I - L."""
+        scale = self._outgoing_scale()
+        ones = torch.ones_like(scale)
+        return self._operator("low", -scale, scale, ones), self._operator("high", scale, scale, ones)
+
+    @property
+    def mean(self) -> SparseMatrix:
+        """D^-1 A without self-loops."""
+        degree = self.neighbours.in_degrees()
+        return self._operator("mean", degree.clamp_min(1.0).reciprocal(), torch.ones_like(degree), 0.0 * degree)
+
+    def spread_features(self, name: str) -> None:
+        """None: a second copy of the features would cost more than it saves in one evaluation."""
+        return
+
+    def _outgoing_scale(self) -> Tensor:
+        degree = self.made("out-degrees", self.neighbours.out_degrees)
+        return degree.clamp_min(1.0).rsqrt() * (degree > 0)
+
+    def _operator(self, name: str, left: Tensor, right: Tensor, diagonal: Tensor) -> SparseMatrix:
+        def make() -> SparseMatrix:
+            rows: Any = ScaledNeighbours(self.neighbours, left, right, diagonal)
+            return SparseMatrix(rows, rows)
+
+        return self.made(name, make)

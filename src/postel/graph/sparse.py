@@ -1,0 +1,180 @@
+"""A sparse matrix that carries its transpose, and its product with a correct gradient.
+
+The gradient of ``M @ x`` is ``M.T @ g``. Building that transpose costs more than the product itself, so it is
+built once with the matrix; a symmetric matrix is its own.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse
+import torch
+from torch import Tensor
+
+_INT32_MAX = 2**31 - 1
+
+
+class SparseMatrix:
+    """A constant matrix [R, C] in compressed rows, with its transpose at hand.
+
+    >>> row, column, values = torch.tensor([0, 1]), torch.tensor([1, 2]), torch.tensor([2.0, 3.0])
+    >>> matrix = SparseMatrix.from_entries(row, column, values, (2, 3))
+    >>> (matrix @ torch.eye(3)).tolist()
+    [[0.0, 2.0, 0.0], [0.0, 0.0, 3.0]]
+    >>> matrix.T.shape
+    (3, 2)
+    """
+
+    def __init__(self, rows: Tensor, columns: Tensor) -> None:
+        """``rows`` is the matrix and ``columns`` its transpose, both as CSR tensors; use :meth:`from_scipy`."""
+        self.rows = rows
+        self.columns = columns
+
+    @classmethod
+    def from_scipy(cls, matrix: Any, device: torch.device | str = "cpu") -> SparseMatrix:
+        """The same matrix as a scipy sparse one; repeated entries are added up."""
+        matrix = scipy.sparse.csr_array(matrix)
+        matrix.sum_duplicates()
+        rows = csr_tensor(matrix.indptr, matrix.indices, matrix.data, matrix.shape, device)
+        turned = scipy.sparse.csr_array(matrix.T)
+        if matrix.shape == turned.shape and all(
+            np.array_equal(getattr(matrix, part), getattr(turned, part)) for part in ("indptr", "indices", "data")
+        ):
+            return cls(rows, rows)
+        return cls(rows, csr_tensor(turned.indptr, turned.indices, turned.data, turned.shape, device))
+
+    @classmethod
+    def from_entries(
+        cls,
+        row: Tensor,
+        column: Tensor,
+        values: Tensor,
+        shape: tuple[int, int],
+        device: torch.device | str = "cpu",
+    ) -> SparseMatrix:
+        """The matrix with ``values`` [E] at (``row``, ``column``); repeated entries are added up."""
+        entries = (values.cpu().numpy(), (row.cpu().numpy(), column.cpu().numpy()))
+        return cls.from_scipy(scipy.sparse.coo_array(entries, shape=shape), device)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return (self.rows.shape[0], self.rows.shape[1])
+
+    @property
+    def nnz(self) -> int:
+        """Number of stored entries."""
+        return int(self.rows.values().numel())
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether the matrix is its own transpose."""
+        return self.rows is self.columns
+
+    @property
+    def T(self) -> SparseMatrix:
+        """The transpose, without any work."""
+        return SparseMatrix(self.columns, self.rows)
+
+    def __matmul__(self, dense: Tensor) -> Tensor:
+        """``self @ dense`` [R, D] without gradient; see :func:`sparse_product` for one with."""
+        return csr_product(self.rows, dense)
+
+    def __repr__(self) -> str:
+        kind = "symmetric" if self.is_symmetric else "general"
+        return f"SparseMatrix({self.shape[0]}x{self.shape[1]}, {self.nnz} entries, {kind})"
+
+
+def csr_tensor(
+    indptr: Any, indices: Any, values: Any, shape: tuple[int, ...], device: torch.device | str = "cpu"
+) -> Tensor:
+    """A torch CSR tensor of float32 values over numpy or torch arrays, with 32-bit indices where they suffice.
+
+    >>> csr_tensor([0, 1, 1], [1], [2.0], (2, 2)).to_dense().tolist()
+    [[0.0, 2.0], [0.0, 0.0]]
+    """
+    small = max(len(indices), shape[0], shape[1]) <= _INT32_MAX
+    index_type = np.int32 if small else np.int64
+    parts = (
+        torch.from_numpy(np.ascontiguousarray(indptr, dtype=index_type)),
+        torch.from_numpy(np.ascontiguousarray(indices, dtype=index_type)),
+        torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32)),
+    )
+    crow, columns, data = (part.to(device) for part in parts)
+    return csr_like(crow, columns, data, shape)
+
+
+def csr_like(indptr: Tensor, indices: Tensor, values: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """A torch CSR tensor over these very tensors: no copy, no check."""
+    with warnings.catch_warnings():
+        # torch calls its CSR support beta once per process; the products used here are tested.
+        warnings.simplefilter("ignore", UserWarning)
+        return torch.sparse_csr_tensor(indptr, indices, values, size=shape, check_invariants=False)
+
+
+class Multiplier(Protocol):
+    """What stands in for a CSR tensor where its entries are not stored."""
+
+    shape: tuple[int, int]
+
+    def multiply(self, dense: Tensor, scale: float = 1.0) -> Tensor:
+        """``scale`` times the product with ``dense``."""
+
+
+def csr_product(matrix: Tensor | Multiplier, dense: Tensor, scale: float = 1.0) -> Tensor:
+    """``scale * matrix @ dense`` [R, D] for a CSR tensor, without gradient.
+
+    ``torch.mm`` fills the output with zeros twice before it multiplies; writing into an empty one does not.
+
+    >>> csr_product(csr_tensor([0, 1, 1], [1], [2.0], (2, 2)), torch.ones(2, 1)).tolist()
+    [[2.0], [0.0]]
+    """
+    if not isinstance(matrix, Tensor):
+        return matrix.multiply(dense, scale)
+    out = torch.empty((matrix.shape[0], dense.shape[1]), dtype=dense.dtype, device=dense.device)
+    return torch.addmm(out, matrix, dense, beta=0.0, alpha=scale, out=out)
+
+
+def csr_multiply_add(matrix: Tensor | Multiplier, dense: Tensor, other: Tensor, weight: float) -> Tensor:
+    """``matrix @ dense + weight * other`` [R, D] in one step, without gradient.
+
+    >>> matrix = csr_tensor([0, 1, 1], [1], [2.0], (2, 2))
+    >>> csr_multiply_add(matrix, torch.ones(2, 1), torch.ones(2, 1), 10.0).tolist()
+    [[12.0], [10.0]]
+    """
+    if not isinstance(matrix, Tensor):
+        return matrix.multiply(dense).add_(other, alpha=weight)
+    return torch.addmm(other, matrix, dense, beta=weight)
+
+
+class _SparseProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, matrix: SparseMatrix, dense: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.matrix = matrix
+        ctx.has_bias = bias is not None
+        out = csr_product(matrix.rows, dense)
+        return out if bias is None else out.add_(bias)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor, Tensor | None]:
+        grad = grad.contiguous()
+        return None, csr_product(ctx.matrix.columns, grad), grad.sum(0) if ctx.has_bias else None
+
+
+def sparse_product(matrix: SparseMatrix, dense: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``matrix @ dense + bias`` [R, D]; its gradient uses the stored transpose.
+
+    >>> row, column, values = torch.tensor([0, 1]), torch.tensor([1, 1]), torch.tensor([2.0, 3.0])
+    >>> matrix = SparseMatrix.from_entries(row, column, values, (2, 2))
+    >>> x = torch.ones(2, 1, requires_grad=True)
+    >>> sparse_product(matrix, x).sum().backward()
+    >>> x.grad.tolist()
+    [[0.0], [5.0]]
+    """
+    if torch.is_grad_enabled():
+        return _SparseProduct.apply(matrix, dense, bias)
+    out = csr_product(matrix.rows, dense)
+    return out if bias is None else out.add_(bias)

@@ -1,0 +1,268 @@
+"""``NodeClassifier``: graph in, fitted model out, in scikit-learn's manners."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from postel.backbones import Backbone, ModelFn, backbone_class, make_backbone
+from postel.errors import InputError, require_extra
+from postel.graph import Graph, LargeGraph, prepare
+from postel.labels import KnownLabels
+from postel.smoothers import OneHot, Smoother
+from postel.training.loop import train
+from postel.training.metrics import Scores, Watch, evaluate
+from postel.training.minibatch import BatchedGraph, layerwise_logits
+from postel.training.node_sets import labelled_sets, mask_index
+from postel.training.objective import Objective, SoftTargets
+from postel.training.pseudo_labels import Round, iterate_pseudo_labels
+from postel.training.result import Result, RoundHistory
+from postel.training.seeding import derive_seed
+from postel.training.settings import Settings
+from postel.training.tracking import TrainingOutcome
+
+
+class NodeClassifier:
+    """A backbone trained on soft labels.
+
+    ``backbone`` is a name (``postel.backbones.BACKBONES``) or a function ``model_fn(in_channels, out_channels)``
+    that returns a module called as ``module(x, edge_index)``; ``backbone_args`` go to either. ``smoother`` is a
+    soft-label method, one-hot labels if None. ``pseudo_labels`` is False, True (until the validation loss stops
+    falling) or a number of rounds; a method whose soft labels do not depend on pseudo-labels is trained once.
+    With ``batch_size``, for graphs too large for full-batch steps, each step sees that many training nodes and
+    ``neighbors`` sampled sources of them at each hop; evaluation is then layer by layer, on the CPU.
+
+    >>> from torch_geometric.data import Data
+    >>> edges = torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]])
+    >>> mask = torch.tensor([True, False, True, False])
+    >>> y = torch.tensor([0, 0, 1, 1])
+    >>> data = Data(x=torch.eye(4), edge_index=edges, y=y, train_mask=mask, val_mask=~mask)
+    >>> model = NodeClassifier("gcn", max_epochs=50).fit(data)
+    >>> model.predict(data).tolist(), model.score(data, data.val_mask)
+    ([0, 0, 1, 1], 1.0)
+    """
+
+    def __init__(
+        self,
+        backbone: str | ModelFn = "gcn",
+        *,
+        smoother: Smoother | None = None,
+        pseudo_labels: bool | int = False,
+        lr: float = 0.01,
+        weight_decay: float = 5e-4,
+        max_epochs: int = 1000,
+        stopping: str = "window-mean",
+        window: int = 200,
+        backbone_args: dict[str, Any] | None = None,
+        num_classes: int | None = None,
+        batch_size: int | None = None,
+        neighbors: Sequence[int] = (15, 10),
+        device: str = "cpu",
+        seed: int = 0,
+        progress: bool = False,
+    ) -> None:
+        self.backbone = backbone
+        self.smoother = smoother
+        self.pseudo_labels = pseudo_labels
+        self.lr = lr
+        self.weight_decay = weight_decay
+        self.max_epochs = max_epochs
+        self.stopping = stopping
+        self.window = window
+        self.backbone_args = backbone_args
+        self.num_classes = num_classes
+        self.batch_size = batch_size
+        self.neighbors = neighbors
+        self.device = device
+        self.seed = seed
+        self.progress = progress
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The constructor's arguments by name."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def set_params(self, **params: Any) -> NodeClassifier:
+        """The same object with some of the constructor's arguments changed."""
+        known = self.get_params()
+        for name, value in params.items():
+            if name not in known:
+                raise InputError(f"NodeClassifier has no argument {name!r}; it takes {', '.join(known)}")
+            setattr(self, name, value)
+        return self
+
+    def fit(self, data: Any) -> NodeClassifier:
+        """The same object, trained on ``data``: ``x``, ``edge_index``, ``y``, ``train_mask`` and ``val_mask``.
+
+        ``test_mask`` is optional; its labels give the reported test scores and nothing else.
+        """
+        settings = Settings(self.lr, self.weight_decay, self.max_epochs, self.stopping, self.window)
+        smoother = OneHot() if self.smoother is None else self.smoother
+        if not isinstance(smoother, Smoother):
+            raise InputError(f"smoother must be a soft-label method such as PosteL(), got {smoother!r}")
+        require_extra("torchmetrics", "training")  # a missing package is told before the training, not after it
+        graph, fit_objective = self._prepared(data)
+        sets, num_classes = labelled_sets(data, self.num_classes, graph.device)
+        index, classes = sets["train"]
+        known = KnownLabels.from_index(index, classes, num_nodes=graph.num_nodes, num_classes=num_classes)
+        watch = Watch(sets, graph.num_nodes)
+        make = self._maker(graph.num_features, num_classes)
+        edge_index = data.edge_index.to(graph.device)
+        teachers: list[TrainingOutcome] = []
+
+        def run(objective: Objective, *path: int) -> TrainingOutcome:
+            seed = derive_seed(self.seed, *path)
+            return fit_objective(make, objective, watch, settings, seed=seed, progress=self.progress)
+
+        def teacher_logits() -> Tensor:
+            if not teachers:
+                teachers.append(run(SoftTargets(known.index, known.one_hot()), 0, 1))
+            return teachers[0].logits
+
+        def fit_once(labels: KnownLabels, number: int) -> TrainingOutcome:
+            return run(objective_of(smoother, edge_index, labels, teacher_logits), number)
+
+        rounds = self.pseudo_labels if smoother.uses_pseudo_labels else False
+        truth = {name: pair for name, pair in sets.items() if name != "train"}
+        started = time.perf_counter()
+        labelling = iterate_pseudo_labels(fit_once, known, rounds, truth)
+        seconds = time.perf_counter() - started  # making the soft labels counts too
+        best = labelling.best.outcome
+        self.backbone_ = best.backbone
+        self.num_features_ = graph.num_features
+        self.num_classes_ = num_classes
+        self.logits_ = best.logits
+        self.history_ = [_history(entry, smoother, edge_index) for entry in labelling.rounds]
+        trained = [*teachers, *(entry.outcome for entry in labelling.rounds)]
+        self.epochs_ = sum(outcome.epochs for outcome in trained)
+        self.result_ = Result(
+            val=evaluate(best.logits, *sets["val"]),
+            test=evaluate(best.logits, *sets["test"]) if "test" in sets else None,
+            val_loss=best.val_loss,
+            best_epoch=best.best_epoch,
+            best_round=labelling.best.number,
+            improved_rounds=labelling.improved_rounds,
+            trainings=labelling.trainings + len(teachers),
+            epochs=self.epochs_,
+            seconds=seconds,
+        )
+        return self
+
+    def decision_function(self, data: Any) -> Tensor:
+        """Logits of every node [N, K]."""
+        backbone = self._fitted()
+        graph, _ = self._prepared(data)
+        if graph.num_features != self.num_features_:
+            raise InputError(
+                f"the model was fitted on {self.num_features_} features, but data.x has {graph.num_features}"
+            )
+        if isinstance(graph, LargeGraph):
+            return layerwise_logits(backbone, graph)
+        with torch.no_grad():
+            return backbone.eval()(graph)
+
+    def predict_proba(self, data: Any) -> Tensor:
+        """Class probabilities of every node [N, K]."""
+        return torch.softmax(self.decision_function(data), 1)
+
+    def predict(self, data: Any) -> Tensor:
+        """The most probable class of every node [N]."""
+        return self.decision_function(data).argmax(1)
+
+    def score(self, data: Any, mask: Tensor | None = None) -> float:
+        """Accuracy on the nodes of ``mask`` [N], or on those of ``data.test_mask``."""
+        if mask is None:
+            mask = getattr(data, "test_mask", None)
+        return self.evaluate(data, mask).accuracy
+
+    def evaluate(self, data: Any, mask: Any) -> Scores:
+        """All metrics on the nodes of ``mask`` [N]."""
+        index = mask_index("mask", mask, data.y.shape[0])
+        return evaluate(self.decision_function(data).cpu(), index.cpu(), data.y.view(-1).cpu()[index.cpu()])
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to the folder ``path``: weights as safetensors, the rest as JSON."""
+        from postel.training.model_folder import save_model
+
+        self._fitted()
+        save_model(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path, *, backbone: ModelFn | None = None, device: str = "cpu") -> NodeClassifier:
+        """The model that :meth:`save` wrote; a model around a user's own module needs its function again."""
+        from postel.training.model_folder import load_model
+
+        return load_model(cls, Path(path), backbone, device)
+
+    def __repr__(self) -> str:
+        defaults = {name: p.default for name, p in inspect.signature(type(self)).parameters.items()}
+        told = [f"{name}={value!r}" for name, value in self.get_params().items() if value != defaults[name]]
+        return f"NodeClassifier({', '.join(told)})"
+
+    def _prepared(self, data: Any) -> tuple[Graph, Callable[..., TrainingOutcome]]:
+        """The graph to evaluate on, and the function that trains on it."""
+        _check_device(self.device)
+        if self.batch_size is None:
+            graph = prepare(data, device=self.device)
+            return graph, lambda make, *others, **options: train(make, graph, *others, **options)
+        if torch.device(self.device).type != "cpu":
+            raise InputError(f"batches are trained on the CPU, got device={self.device!r}; use batch_size=None")
+        batched = BatchedGraph(data, self.neighbors, self.batch_size)
+        return batched.whole, batched.train
+
+    def _maker(self, in_channels: int, out_channels: int) -> Callable[[], Backbone]:
+        if isinstance(self.backbone, str):
+            backbone_class(self.backbone)
+        elif not callable(self.backbone):
+            raise InputError(f"backbone must be a name or a function, got {type(self.backbone).__name__}")
+        return lambda: make_backbone(self.backbone, in_channels, out_channels, **(self.backbone_args or {}))
+
+    def _fitted(self) -> Backbone:
+        if not hasattr(self, "backbone_"):
+            raise InputError("this NodeClassifier is not fitted yet; call fit(data) first")
+        return self.backbone_
+
+
+def objective_of(
+    smoother: Smoother, edge_index: Tensor, known: KnownLabels, teacher_logits: Callable[[], Tensor]
+) -> Objective:
+    """What a run with this soft-label method minimises.
+
+    A method may offer ``objective(edge_index, known, teacher_logits)``, where ``teacher_logits()`` trains the same
+    backbone on one-hot labels and returns its logits [N, K]; otherwise its soft labels are fixed targets.
+    """
+    own = getattr(smoother, "objective", None)
+    if own is not None:
+        return own(edge_index, known, teacher_logits)
+    train_index = known.train_only().index
+    return SoftTargets(train_index, smoother.soft_labels(edge_index, known)[train_index])
+
+
+def _history(entry: Round[TrainingOutcome], smoother: Smoother, edge_index: Tensor) -> RoundHistory:
+    offered = getattr(smoother, "statistics", None)
+    outcome = entry.outcome
+    return RoundHistory(
+        round=entry.number,
+        val_loss=outcome.val_loss,
+        improved=entry.improved,
+        best_epoch=outcome.best_epoch,
+        epochs=outcome.epochs,
+        seconds=outcome.seconds,
+        curves=outcome.curves,
+        conditional=offered(edge_index, entry.known)[1] if callable(offered) else None,
+        agreement=entry.agreement,
+    )
+
+
+def _check_device(device: Any) -> None:
+    try:
+        kind = torch.device(device).type
+    except (RuntimeError, TypeError) as error:
+        raise InputError(f"device must be a torch device such as 'cpu' or 'cuda', got {device!r}") from error
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise InputError(f"device={device!r} was asked for, but torch finds no GPU here; use device='cpu'")

@@ -1,0 +1,89 @@
+"""One training run: full-batch Adam steps, an evaluation after each, the weights at the lowest validation loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+
+from postel.backbones import Backbone
+from postel.errors import require_extra
+from postel.graph import Graph
+from postel.training.adam import Adam
+from postel.training.metrics import Watch
+from postel.training.objective import Objective
+from postel.training.seeding import seeded
+from postel.training.settings import Settings
+from postel.training.tracking import Tracker, TrainingOutcome
+
+
+def train(
+    make: Callable[[], Backbone],
+    graph: Graph,
+    objective: Objective,
+    watch: Watch,
+    settings: Settings,
+    *,
+    seed: int = 0,
+    progress: bool = False,
+) -> TrainingOutcome:
+    """The outcome of training the backbone that ``make`` returns, from fresh weights, on ``objective``.
+
+    ``watch`` must hold a set called "val": its loss alone decides about the best epoch and the stop. Weights and
+    dropout come from ``seed``; the caller's generators are left as they were.
+
+    >>> from torch_geometric.data import Data
+    >>> from postel.backbones import make_backbone
+    >>> from postel.graph import prepare
+    >>> from postel.training.objective import SoftTargets
+    >>> graph = prepare(Data(x=torch.eye(4), edge_index=torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]])))
+    >>> objective = SoftTargets(torch.tensor([0, 2]), torch.eye(2))
+    >>> watch = Watch({"val": (torch.tensor([1, 3]), torch.tensor([0, 1]))}, num_nodes=4)
+    >>> outcome = train(lambda: make_backbone("gcn", 4, 2), graph, objective, watch, Settings(max_epochs=50))
+    >>> outcome.predictions.tolist(), outcome.epochs
+    ([0, 0, 1, 1], 50)
+    """
+    with seeded(seed, graph.device), progress_bar(settings.max_epochs, progress) as advance:
+        backbone = make().to(graph.device)
+        optimizer = _adam(backbone, objective, settings)
+        tracker = Tracker(backbone, watch, settings)
+        backbone.switch(True)
+        encoded = backbone.encode(graph)
+        for epoch in range(1, settings.max_epochs + 1):
+            loss = objective.loss(backbone.decode(graph, encoded), epoch)
+            loss.backward()
+            optimizer.step()
+            # The evaluation after this step and the next step see the same weights: they share the first layer.
+            encoded = backbone.encode(graph)
+            backbone.switch(False)
+            with torch.no_grad():
+                logits = backbone.decode(graph, encoded)
+            backbone.switch(True)
+            advance()
+            if tracker.record(loss.item(), logits):
+                break
+    return tracker.outcome()
+
+
+@contextmanager
+def progress_bar(total: int, shown: bool) -> Iterator[Callable[[], object]]:
+    """A function to call after every epoch: it moves a progress bar, or does nothing.
+
+    >>> with progress_bar(3, shown=False) as advance:
+    ...     advance()
+    """
+    if not shown:
+        yield lambda: None
+        return
+    with require_extra("tqdm", "training").tqdm(total=total, unit="epoch", leave=False) as bar:
+        yield bar.update
+
+
+def _adam(backbone: Backbone, objective: Objective, settings: Settings) -> Adam:
+    groups = backbone.parameter_groups(settings.lr, settings.weight_decay)
+    own = list(objective.parameters())
+    if own:
+        lr = settings.lr if objective.lr is None else objective.lr
+        groups.append({"params": own, "lr": lr, "weight_decay": objective.weight_decay})
+    return Adam(groups)

@@ -1,0 +1,139 @@
+"""A fitted model as a folder: ``weights.safetensors`` and ``model.json``; nothing is pickled."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from postel.backbones import BACKBONES, ModelFn, make_backbone
+from postel.errors import InputError, require_extra
+from postel.files import replacing, write_text
+from postel.smoothers import Smoother
+from postel.training.result import Result
+
+if TYPE_CHECKING:
+    from postel.training.classifier import NodeClassifier
+
+FORMAT = "postel-node-classifier"
+VERSION = 1
+_CARD = "model.json"
+_WEIGHTS = "weights.safetensors"
+
+
+def save_model(model: NodeClassifier, folder: Path) -> None:
+    """Write ``model`` to ``folder``, which is made if it is not there."""
+    safetensors = require_extra("safetensors.torch", "training")
+    state = {name: tensor.detach().cpu().contiguous() for name, tensor in model.backbone_.state_dict().items()}
+    weights = safetensors.save(state)
+    params = model.get_params()
+    params["backbone"] = params["backbone"] if isinstance(params["backbone"], str) else None
+    params["smoother"] = _smoother_card(params["smoother"])
+    card = {
+        "format": FORMAT,
+        "version": VERSION,
+        "params": params,
+        "num_features": model.num_features_,
+        "num_classes": model.num_classes_,
+        "epochs": model.epochs_,
+        "result": model.result_.as_dict(),
+        # Ties the two files together: weights of another model, or a part of them, are noticed.
+        "weights_sha256": hashlib.sha256(weights).hexdigest(),
+    }
+    try:
+        text = json.dumps(card, indent=2, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the model's arguments cannot be written as JSON ({error})") from error
+    with replacing(folder / _WEIGHTS) as stream:
+        stream.write(weights)
+    write_text(folder / _CARD, text + "\n")
+
+
+def load_model(cls: type[NodeClassifier], folder: Path, backbone: ModelFn | None, device: str) -> NodeClassifier:
+    """The model in ``folder``, ready to predict."""
+    safetensors = require_extra("safetensors.torch", "training")
+    unreadable = require_extra("safetensors", "training").SafetensorError
+    card = _read_card(folder)
+    params: dict[str, Any] = dict(card["params"])
+    if params["backbone"] is None and backbone is None:
+        raise InputError(
+            f"{folder} holds a user's own module; pass its function: NodeClassifier.load(path, backbone=model_fn)"
+        )
+    params["backbone"] = backbone if params["backbone"] is None else params["backbone"]
+    params["smoother"] = _smoother_from(params["smoother"], folder)
+    params["device"] = device
+    params["neighbors"] = tuple(params.get("neighbors", ()))
+    try:
+        weights = (folder / _WEIGHTS).read_bytes()
+        if hashlib.sha256(weights).hexdigest() != card["weights_sha256"]:
+            raise InputError(f"{_WEIGHTS} does not belong to {_CARD}")
+        model = cls(**params)
+        network = make_backbone(
+            model.backbone, card["num_features"], card["num_classes"], **(model.backbone_args or {})
+        )
+        network.load_state_dict(safetensors.load(weights))
+        result = Result.from_dict(card["result"])
+    except (InputError, OSError, RuntimeError, TypeError, KeyError, unreadable) as error:
+        raise InputError(f"{folder} is damaged or does not fit this version: {_first_line(error)}") from error
+    model.backbone_ = network.to(device).eval()
+    model.num_features_, model.num_classes_ = card["num_features"], card["num_classes"]
+    model.epochs_, model.result_ = card["epochs"], result
+    return model
+
+
+def _read_card(folder: Path) -> dict[str, Any]:
+    path = folder / _CARD
+    if not path.is_file() or not (folder / _WEIGHTS).is_file():
+        raise InputError(
+            f"{folder} is no model folder: it needs {_CARD} and {_WEIGHTS}, as NodeClassifier.save writes"
+        )
+    try:
+        card = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{path} is damaged: it is not JSON ({_first_line(error)})") from error
+    if not isinstance(card, dict) or card.get("format") != FORMAT:
+        raise InputError(f"{path} was not written by NodeClassifier.save: its format is not {FORMAT!r}")
+    if card.get("version") != VERSION:
+        raise InputError(f"{path} has version {card.get('version')!r}, this postel reads {VERSION}")
+    needed = {
+        "params": dict,
+        "num_features": int,
+        "num_classes": int,
+        "epochs": int,
+        "result": dict,
+        "weights_sha256": str,
+    }
+    for name, kind in needed.items():
+        if not isinstance(card.get(name), kind):
+            raise InputError(f"{path} is damaged: {name} is missing or of the wrong kind")
+    if card["params"].get("backbone", "") not in (None, *BACKBONES):
+        raise InputError(f"{path} names an unknown backbone, {card['params'].get('backbone')!r}")
+    return card
+
+
+def _smoother_card(smoother: Smoother | None) -> dict[str, Any] | None:
+    if smoother is None:
+        return None
+    return {"method": smoother.method_name(), "class": type(smoother).__name__, "params": smoother.params()}
+
+
+def _smoother_from(card: Any, folder: Path) -> Smoother | None:
+    if card is None:
+        return None
+    try:
+        # Only the package's own methods are looked up: a file must not name what to import.
+        module = importlib.import_module("postel.smoothers")
+        cls = getattr(module, card["class"])
+        if not (isinstance(cls, type) and issubclass(cls, Smoother)):
+            raise TypeError(f"{card['class']} is no soft-label method")
+        return cls(**card["params"])
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{folder} names a soft-label method that is not known here: {_first_line(error)}"
+        ) from error
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().split("\n")[0][:200]

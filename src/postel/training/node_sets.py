@@ -1,0 +1,67 @@
+"""Which nodes are in training, validation and test, and their classes: read from ``data`` and checked once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from postel.errors import InputError
+
+
+def labelled_sets(
+    data: Any, num_classes: int | None, device: torch.device
+) -> tuple[dict[str, tuple[Tensor, Tensor]], int]:
+    """Node ids and classes of the sets "train", "val" and "test", and the number of classes.
+
+    The test set is left out where ``data.test_mask`` is missing or empty. Without ``num_classes`` it is the one
+    stored in ``data``, else the largest class of the sets plus one.
+
+    >>> from torch_geometric.data import Data
+    >>> mask = torch.tensor([True, False])
+    >>> data = Data(y=torch.tensor([0, 1]), train_mask=mask, val_mask=~mask)
+    >>> sets, num_classes = labelled_sets(data, None, torch.device("cpu"))
+    >>> sorted(sets), num_classes
+    (['train', 'val'], 2)
+    """
+    y = getattr(data, "y", None)
+    if not isinstance(y, Tensor) or y.numel() != y.shape[0] or y.is_floating_point():
+        raise InputError("data.y must be an integer tensor of shape [N]")
+    y = y.view(-1).to(device)
+    sets: dict[str, tuple[Tensor, Tensor]] = {}
+    for name in ("train", "val", "test"):
+        mask = getattr(data, f"{name}_mask", None)
+        if mask is None and name == "test":
+            continue
+        index = mask_index(f"data.{name}_mask", mask, y.numel()).to(device)
+        if index.numel() == 0:
+            if name == "test":
+                continue
+            raise InputError(f"data.{name}_mask selects no node; at least one is needed")
+        sets[name] = (index, y[index].long())
+    if num_classes is None and isinstance(data, Data) and "num_classes" in data:
+        num_classes = int(data.num_classes)
+    chosen = torch.cat([index for index, _ in sets.values()])
+    if chosen.unique().numel() != chosen.numel():
+        raise InputError("train_mask, val_mask and test_mask must not share nodes")
+    largest = max(int(classes.max()) for _, classes in sets.values())
+    if min(int(classes.min()) for _, classes in sets.values()) < 0:
+        raise InputError("labels of training, validation and test nodes must not be negative")
+    if num_classes is not None and largest >= num_classes:
+        raise InputError(f"labels must lie in [0, {num_classes - 1}], got {largest}")
+    return sets, largest + 1 if num_classes is None else num_classes
+
+
+def mask_index(name: str, mask: Any, num_nodes: int) -> Tensor:
+    """Ids of the nodes that the boolean ``mask`` [N] selects; ``name`` is what a complaint calls it.
+
+    >>> mask_index("mask", torch.tensor([False, True]), 2).tolist()
+    [1]
+    """
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool or tuple(mask.shape) != (num_nodes,):
+        got = f"{mask.dtype} of shape {list(mask.shape)}" if isinstance(mask, Tensor) else type(mask).__name__
+        hint = f"; choose a split, as in {name}[:, 0]" if isinstance(mask, Tensor) and mask.dim() == 2 else ""
+        raise InputError(f"{name} must be a boolean tensor of shape [{num_nodes}], got {got}{hint}")
+    return mask.nonzero().view(-1)

@@ -1,0 +1,59 @@
+"""What a fit reports: the metrics of the best model, and the history of every round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from postel.training.metrics import Scores
+from postel.training.tracking import Curves
+
+
+@dataclass(frozen=True)
+class Result:
+    """The metrics of the best round on validation and test nodes, and what it took.
+
+    ``improved_rounds`` counts rounds with pseudo-labels that lowered the validation loss, ``trainings`` all models
+    trained, a teacher included; ``epochs`` and ``seconds`` are over all of them, ``best_epoch`` is of the best
+    round.
+    """
+
+    val: Scores
+    test: Scores | None
+    val_loss: float
+    best_epoch: int
+    best_round: int
+    improved_rounds: int
+    trainings: int
+    epochs: int
+    seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain values, for JSON."""
+        scores = {"val": self.val.as_dict(), "test": None if self.test is None else self.test.as_dict()}
+        return {**self.__dict__, **scores}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Result:
+        """The result that :meth:`as_dict` turned into plain values."""
+        test = values["test"]
+        scores = {"val": Scores(**values["val"]), "test": None if test is None else Scores(**test)}
+        return cls(**{**values, **scores})
+
+
+@dataclass(frozen=True)
+class RoundHistory:
+    """One training of a fit: its curves, the conditional matrix of its soft labels where the method has one, and
+    the share of its pseudo-labels that agree with the truth, which is never used."""
+
+    round: int
+    val_loss: float
+    improved: bool
+    best_epoch: int
+    epochs: int
+    seconds: float
+    curves: Curves
+    conditional: Tensor | None
+    agreement: dict[str, float]
