@@ -6,15 +6,12 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 out = Console(highlight=False)
 notes = Console(stderr=True, highlight=False)
-
-JSON_OPTION = typer.Option(False, "--json", help="Print JSON for machines instead of a table.")
 
 
 def print_json(value: Any) -> None:

@@ -1,0 +1,127 @@
+"""``postel smooth``."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+
+import typer
+
+from postel.cli.console import notes, out, print_json
+from postel.cli.options import Json
+
+_METHOD = "Method"
+_TABLES = "Tables"
+_ENGINE = "Engine"
+
+
+def smooth(
+    edges: str = typer.Option(..., help="Edge table: Parquet or CSV; a file, a glob or a folder."),
+    labels: str = typer.Option(..., help="Label table: the training nodes and their labels."),
+    out_path: str = typer.Option(..., "--out", help="Parquet to write: a file, or a folder with engine spark."),
+    pseudo_labels: str | None = typer.Option(None, help="Labels that a model gave to further nodes."),
+    alpha: float = typer.Option(
+        0.8, help="Weight of the posterior against the one-hot label.", rich_help_panel=_METHOD
+    ),
+    beta: float = typer.Option(0.4, help="Weight of the uniform noise.", rich_help_panel=_METHOD),
+    likelihood: str = typer.Option("edge", help="edge or normalized.", rich_help_panel=_METHOD),
+    noise: str = typer.Option("uniform", help="uniform or off-target.", rich_help_panel=_METHOD),
+    isolated: str = typer.Option("prior", help="prior or one-hot.", rich_help_panel=_METHOD),
+    centers: str = typer.Option("labelled", help="labelled or train.", rich_help_panel=_METHOD),
+    self_loops: bool = typer.Option(False, help="Count a self-loop as a neighbour.", rich_help_panel=_METHOD),
+    num_classes: int | None = typer.Option(
+        None, help="Number of classes, if the last ones have no label.", rich_help_panel=_METHOD
+    ),
+    undirected: bool = typer.Option(False, help="Count each row of edges both ways.", rich_help_panel=_TABLES),
+    nodes: str = typer.Option("train", help="Rows to write: train or all.", rich_help_panel=_TABLES),
+    source: str = typer.Option("source", help="Edge column: the node.", rich_help_panel=_TABLES),
+    target: str = typer.Option("target", help="Edge column: its neighbour.", rich_help_panel=_TABLES),
+    node: str = typer.Option("node", help="Label column: the node.", rich_help_panel=_TABLES),
+    label: str = typer.Option("label", help="Label column: its label.", rich_help_panel=_TABLES),
+    id_type: str = typer.Option("auto", help="Node ids: auto, integer or string.", rich_help_panel=_TABLES),
+    separator: str = typer.Option(",", help="Between the fields of CSV files.", rich_help_panel=_TABLES),
+    tables: bool = typer.Option(False, help="Write prior and conditional beside the output as JSON."),
+    overwrite: bool = typer.Option(False, help="Replace an output that is there."),
+    engine: str = typer.Option("auto", help="auto, memory, duckdb or spark.", rich_help_panel=_ENGINE),
+    memory_limit: str = typer.Option("2GB", help="Memory of DuckDB or of local Spark.", rich_help_panel=_ENGINE),
+    threads: int | None = typer.Option(None, help="Threads of DuckDB.", rich_help_panel=_ENGINE),
+    master: str | None = typer.Option(None, help="Spark master, as spark://HOST:7077.", rich_help_panel=_ENGINE),
+    spark_conf: list[str] = typer.Option(
+        [], "--spark-conf", help="NAME=VALUE for Spark; may be repeated.", rich_help_panel=_ENGINE
+    ),
+    temp_dir: Path | None = typer.Option(
+        None, help="Folder for temporary data, removed at the end.", rich_help_panel=_ENGINE
+    ),
+    as_json: Json = False,
+) -> None:
+    """Turn an edge table and a label table into a Parquet table of soft labels, at any size.
+
+    Example: [bold]postel smooth --edges edges/ --labels train.csv --out soft.parquet --undirected[/bold]
+    """
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from postel.scale import Columns, smooth_tables
+
+    # A job that is told to end removes its temporary data first.
+    signal.signal(signal.SIGTERM, _end)
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=notes, transient=True
+    )
+    with bar:
+        task = bar.add_task("starting", total=None)
+
+        def progress(stage: str, share: float | None) -> None:
+            if stage.startswith("engine "):
+                bar.console.print(stage)
+            else:
+                bar.update(task, description=stage, total=None if share is None else 1.0, completed=share or 0.0)
+
+        made = smooth_tables(
+            edges,
+            labels,
+            out_path,
+            alpha=alpha,
+            beta=beta,
+            likelihood=likelihood,
+            noise=noise,
+            isolated=isolated,
+            centers=centers,
+            self_loops=self_loops,
+            num_classes=num_classes,
+            pseudo_labels=pseudo_labels,
+            undirected=undirected,
+            nodes=nodes,
+            engine=engine,
+            memory_limit=memory_limit,
+            master=master,
+            spark_conf=_pairs(spark_conf),
+            temp_dir=temp_dir,
+            threads=threads,
+            tables=tables,
+            overwrite=overwrite,
+            columns=Columns(source, target, node, label, separator, id_type),
+            progress=progress,
+        )
+    if as_json:
+        print_json(made.as_dict())
+        return
+    out.print(
+        f"{made.nodes:,} soft labels over {len(made.classes)} classes, from {made.labelled:,} labelled nodes, "
+        f"in {made.seconds:.1f} s on {made.engine}: {made.out}",
+        soft_wrap=True,
+    )
+
+
+def _pairs(texts: list[str]) -> dict[str, str]:
+    from postel.errors import InputError
+
+    for text in texts:
+        if "=" not in text:
+            raise InputError(f"--spark-conf takes NAME=VALUE, got {text!r}")
+    return {name: value for name, _, value in (text.partition("=") for text in texts)}
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    sys.exit(128 + number)

@@ -1,0 +1,175 @@
+"""Counting on embedded DuckDB: SQL over the files, spilling to the temporary folder under a memory limit."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from postel.errors import InputError, require_extra
+from postel.scale import sql
+from postel.scale.classes import conflict
+from postel.scale.engine import Inputs, Names, PairCounts, Progress
+from postel.scale.kernel import Model
+from postel.scale.output import write_rows
+from postel.scale.request import Request
+from postel.scale.tables import Table, misread
+
+_TYPES = {"integer": "BIGINT", "string": "VARCHAR"}
+
+
+class DuckDBEngine:
+    """The :class:`postel.scale.engine.Engine` on DuckDB; ``folder`` takes what does not fit in memory."""
+
+    def __init__(self, request: Request, inputs: Inputs, folder: Path, progress: Progress) -> None:
+        self._duckdb = require_extra("duckdb", "duckdb")
+        self._request, self._inputs, self._folder, self._progress = request, inputs, folder, progress
+        self._connection = self._duckdb.connect()
+        settings = {
+            "memory_limit": f"{request.memory_limit // 1000}KB",
+            "temp_directory": str(folder / "spill"),
+            "preserve_insertion_order": "false",
+            # Progress is asked for, not printed: the caller shows it.
+            "enable_progress_bar": "true",
+            "enable_progress_bar_print": "false",
+        }
+        if request.threads is not None:
+            settings["threads"] = str(request.threads)
+        for name, value in settings.items():
+            self._connection.execute(f"SET {name} = {_text(value)}")
+
+    def close(self) -> None:
+        """Nothing; the engine's memory is given back."""
+        self._connection.close()
+
+    def census(self) -> Mapping[int | str, int]:
+        inputs = self._inputs
+        self._view("edges", inputs.edges, ("source", "target"), (inputs.ids, inputs.ids))
+        for name, table in (("labels", inputs.labels), ("pseudo", inputs.pseudo)):
+            if table is not None:
+                self._view(name, table, ("node", "label"), (inputs.ids, inputs.label_kind))
+        stage = "reading labels"
+        self._run(f"CREATE TABLE found AS {sql.found(inputs.pseudo is not None)}", stage, *inputs.tables[1:])
+        twice = self._run(sql.CONFLICT, stage)
+        if twice:
+            node, label, other, train = twice[0]
+            raise conflict("labels" if train else "pseudo-labels", node, (label, other))
+        return dict(self._run(sql.CENSUS, stage))
+
+    def count(self, names: Names) -> PairCounts:
+        self._run(f"CREATE TABLE names (label {_TYPES[self._inputs.label_kind]}, class SMALLINT)")
+        self._connection.executemany(
+            "INSERT INTO names VALUES (?, ?)", [[name, number] for number, name in enumerate(names)]
+        )
+        known = f"SELECT node, CAST(own AS SMALLINT) AS own, class FROM ({sql.KNOWN})"
+        self._run(f"CREATE TABLE known AS {known}", "reading labels")
+        self._run("DROP TABLE found")
+        # The counts go to a file rather than a table, and are sorted in a query of their own: grouping and sorting
+        # in one need the memory of both at a time.
+        counted = _text(str(self._folder / "counts.parquet"))
+        self._run(
+            f"COPY ({sql.counts(self._request)}) TO {counted} (FORMAT PARQUET)", "counting", self._inputs.edges
+        )
+        self._run(f"CREATE VIEW counts AS SELECT * FROM read_parquet({counted})")
+        normalized = self._request.method.likelihood == "normalized"
+        query = sql.shares(self._request, "//") if normalized else sql.pairs(self._request)
+        high, low = np.zeros((2, len(names), len(names)), dtype=np.int64)
+        for center, neighbour, upper, lower in self._run(query, "adding up"):
+            high[center, neighbour], low[center, neighbour] = upper, lower
+        return PairCounts(high, low if normalized else None)
+
+    def write(self, model: Model, target: str) -> int:
+        pq = require_extra("pyarrow.parquet", "tables")
+        from postel.scale.rows import soft_batches
+
+        path = self._folder / "sorted.parquet"
+        self._run(
+            f"COPY ({sql.rows(self._request)} ORDER BY node) TO {_text(str(path))} "
+            "(FORMAT PARQUET, ROW_GROUP_SIZE 122880)",
+            "sorting",
+        )
+        self.close()
+        (self._folder / "counts.parquet").unlink()
+        with pq.ParquetFile(path) as counted:
+            # Grown with the counts it would outgrow small limits: a batch is a fixed number of rows.
+            batches = self._watched(counted.iter_batches(batch_size=1 << 16), counted.metadata.num_rows)
+            return write_rows(soft_batches(batches, model), self._inputs.ids, target)
+
+    def _watched(self, batches: Iterator[Any], total: int) -> Iterator[Any]:
+        done = 0
+        for batch in batches:
+            yield batch
+            done += batch.num_rows
+            self._progress("writing", done / total)
+
+    def _view(self, name: str, table: Table, columns: tuple[str, str], kinds: tuple[str, str]) -> None:
+        old, kept = table.columns, zip(table.columns, columns, kinds, strict=True)
+        chosen = ", ".join(f"CAST({_name(a)} AS {_TYPES[kind]}) AS {b}" for a, b, kind in kept)
+        files = "[" + ", ".join(map(_text, table.files)) + "]"
+        reader = f"read_parquet({files})"
+        if table.format == "csv":
+            sep = _text(table.separator)
+            # Read as text and cast here: DuckDB's own guess of types is not that of the other engines.
+            reader = f"read_csv({files}, header=true, all_varchar=true, delim={sep}, quote='\"'"
+            reader += ", union_by_name=true, auto_detect=true)"
+        query = f"SELECT {chosen} FROM {reader} WHERE {_name(old[0])} IS NOT NULL AND {_name(old[1])} IS NOT NULL"
+        if not table.files:
+            query = f"SELECT CAST(NULL AS {_TYPES[kinds[0]]}) AS {columns[0]}, "
+            query += f"CAST(NULL AS {_TYPES[kinds[1]]}) AS {columns[1]} WHERE false"
+        self._run(f"CREATE VIEW {name} AS {query}", None, table)
+
+    def _run(self, query: str, stage: str | None = None, *reads: Table) -> list[tuple[Any, ...]]:
+        """The rows of ``query``; ``reads`` are the tables at fault if it fails to read."""
+        duckdb = self._duckdb
+        try:
+            with self._watching(stage):
+                return self._connection.execute(query).fetchall() or []
+        except duckdb.OutOfMemoryException as error:
+            limit = self._request.memory_limit / 1e6
+            raise InputError(
+                f"DuckDB needs more than the memory limit of {limit:,.0f} MB: raise memory_limit (--memory-limit) "
+                "or set threads (--threads) to 1"
+            ) from error
+        except duckdb.Error as error:
+            if "No space left" in str(error):
+                raise InputError(
+                    f"there is no room left in {self._folder.parent}: set temp_dir (--temp-dir) to a larger disk"
+                ) from error
+            # A damaged file can make DuckDB stumble in many ways; its own words are kept in the sentence.
+            if not reads or isinstance(error, duckdb.InterruptException):
+                raise
+            table = reads[0] if len(reads) == 1 else next((t for t in reads if t.path in str(error)), reads[0])
+            raise misread(table, error) from error
+
+    @contextlib.contextmanager
+    def _watching(self, stage: str | None) -> Iterator[None]:
+        if stage is None:
+            yield
+            return
+        self._progress(stage, None)
+        over = threading.Event()
+
+        def watch() -> None:
+            while not over.wait(0.25):
+                percent = self._connection.query_progress()
+                self._progress(stage, percent / 100 if percent >= 0 else None)
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            over.set()
+            watcher.join()
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _name(value: str) -> str:
+    return '"' + value.replace('"', '""') + '"'

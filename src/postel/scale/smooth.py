@@ -1,0 +1,173 @@
+"""From an edge table and a label table to a file of soft labels, on the engine that suits."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from postel.errors import require_extra
+from postel.scale.choice import choose_engine
+from postel.scale.classes import class_names
+from postel.scale.engine import Engine, Inputs, Progress, silent
+from postel.scale.kernel import Floats, Model, normalize_rows
+from postel.scale.output import placed, tables_path, temporary_folder, write_tables
+from postel.scale.request import Columns, Method, Request, parse_size
+from postel.scale.tables import is_address
+
+Location = str | PathLike[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothed:
+    """What a job gave: where the rows are, the engine and why it, and the prior [K] and conditional [K, K]."""
+
+    out: str
+    nodes: int
+    classes: list[int] | list[str]
+    labelled: int
+    prior: Floats
+    conditional: Floats
+    engine: str
+    reason: str
+    seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as JSON has it."""
+        arrays = {"prior": self.prior.tolist(), "conditional": self.conditional.tolist()}
+        return {name: arrays.get(name, value) for name, value in vars(self).items()}
+
+
+def smooth_tables(
+    edges: Location,
+    labels: Location,
+    out: Location,
+    *,
+    alpha: float = 0.8,
+    beta: float = 0.4,
+    likelihood: str = "edge",
+    noise: str = "uniform",
+    isolated: str = "prior",
+    centers: str = "labelled",
+    self_loops: bool = False,
+    num_classes: int | None = None,
+    pseudo_labels: Location | None = None,
+    undirected: bool = False,
+    nodes: str = "train",
+    engine: str = "auto",
+    memory_limit: str | int = "2GB",
+    master: str | None = None,
+    spark_conf: Mapping[str, str] | None = None,
+    temp_dir: Location | None = None,
+    threads: int | None = None,
+    tables: bool = False,
+    overwrite: bool = False,
+    columns: Columns | None = None,
+    progress: Progress = silent,
+) -> Smoothed:
+    """What was made, once ``out`` holds a row (node, soft_label) for every wanted node.
+
+    ``edges``, ``labels`` and ``pseudo_labels`` are Parquet or CSV: a file, a glob or a folder (or an address that
+    Spark reads); ``columns`` names theirs. ``undirected`` counts each row of edges both ways, a self-loop once.
+    Every row of ``labels`` is a training node; pseudo-labels of training nodes are ignored. ``nodes`` is ``train``
+    or ``all``: every node with a label or an edge, those not in training with the noisy posterior. The settings
+    of the method are those of :class:`postel.PosteL`.
+
+    ``out`` is a Parquet file, with ``engine="spark"`` a folder of Parquet files; it is there whole or not at all.
+    ``tables`` writes prior, conditional and class names beside it as JSON; string labels always do.
+
+    >>> import tempfile, pyarrow as pa, pyarrow.parquet as pq
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pq.write_table(pa.table({"source": [0, 0, 1, 2], "target": [1, 2, 0, 0]}), f"{folder}/edges.parquet")
+    ...     pq.write_table(pa.table({"node": [0, 1], "label": [0, 1]}), f"{folder}/labels.parquet")
+    ...     made = smooth_tables(f"{folder}/edges.parquet", f"{folder}/labels.parquet", f"{folder}/soft.parquet",
+    ...         alpha=0.5, beta=0.5, nodes="all")
+    ...     np.array(pq.read_table(f"{folder}/soft.parquet")["soft_label"].to_pylist()).round(4).tolist()
+    [[0.9167, 0.0833], [0.0833, 0.9167], [0.1667, 0.8333]]
+    """
+    request = Request(
+        edges=fspath(edges),
+        labels=fspath(labels),
+        out=fspath(out),
+        pseudo_labels=None if pseudo_labels is None else fspath(pseudo_labels),
+        columns=columns or Columns(),
+        method=Method(alpha, beta, likelihood, noise, isolated, centers, self_loops, num_classes),
+        undirected=undirected,
+        nodes=nodes,
+        engine=engine,
+        memory_limit=parse_size(memory_limit),
+        master=master,
+        spark_conf=spark_conf or {},
+        temp_dir=None if temp_dir is None else Path(temp_dir),
+        threads=threads,
+        tables=tables,
+        overwrite=overwrite,
+    )
+    return run(request, progress)
+
+
+def run(request: Request, progress: Progress = silent) -> Smoothed:
+    """What was made: see :func:`smooth_tables`."""
+    started = time.perf_counter()
+    require_extra("pyarrow", "tables")
+    inputs = Inputs.opened(request)
+    name, reason = choose_engine(request, inputs)
+    progress(f"engine {name}, because {reason}", None)
+    with (
+        temporary_folder(request.temp_dir) as folder,
+        _placed(request, name, inputs, folder, progress) as (counter, target),
+    ):
+        found = counter.census()
+        names = class_names(list(found), request.method.num_classes)
+        per_class = np.array([found.get(label, 0) for label in names], dtype=np.int64)
+        pairs = counter.count(names)
+        prior, conditional = normalize_rows(per_class), pairs.conditional()
+        method = request.method
+        model = Model(prior, conditional, method.alpha, method.beta, method.noise, method.isolated)
+        rows = counter.write(model, target)
+        seconds = time.perf_counter() - started
+        labelled = int(per_class.sum())
+        made = Smoothed(request.out, rows, names, labelled, prior, conditional, name, reason, seconds)
+        if (request.tables or isinstance(names[0], str)) and not is_address(request.out):
+            settings = {"method": asdict(method), "undirected": request.undirected, "nodes": request.nodes}
+            write_tables(Path(tables_path(request.out)), {**made.as_dict(), "nodes": rows, "settings": settings})
+    return made
+
+
+@contextlib.contextmanager
+def _placed(
+    request: Request, name: str, inputs: Inputs, folder: Path, progress: Progress
+) -> Iterator[tuple[Engine, str]]:
+    """The engine, and the temporary name that its output has until the block ends well."""
+    with contextlib.ExitStack() as stack:
+        engine: Any
+        if name == "spark":
+            from postel.scale.spark_engine import SparkEngine
+            from postel.scale.spark_session import spark_session
+            from postel.scale.spark_tables import placed_by_spark
+
+            if not is_address(request.out):
+                part = stack.enter_context(placed(Path(request.out), overwrite=request.overwrite))
+                target = f"file://{part.absolute()}"
+            session = stack.enter_context(spark_session(request, folder))
+            if is_address(request.out):
+                target = stack.enter_context(placed_by_spark(session, request.out, overwrite=request.overwrite))
+            engine = SparkEngine(request, inputs, session, progress)
+        else:
+            target = str(stack.enter_context(placed(Path(request.out), overwrite=request.overwrite)))
+            if name == "memory":
+                from postel.scale.memory_engine import MemoryEngine
+
+                engine = MemoryEngine(request, inputs, progress)
+            else:
+                from postel.scale.duckdb_engine import DuckDBEngine
+
+                engine = DuckDBEngine(request, inputs, folder, progress)
+        stack.callback(engine.close)
+        yield engine, target

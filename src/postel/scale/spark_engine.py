@@ -1,0 +1,160 @@
+"""Counting on Spark: the same SQL as on DuckDB; soft labels are made where the rows are, never on the driver."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from postel.errors import require_extra
+from postel.scale import kernel, sql
+from postel.scale.classes import conflict
+from postel.scale.engine import Inputs, Names, PairCounts, Progress
+from postel.scale.kernel import Model
+from postel.scale.request import Request
+from postel.scale.spark_tables import looked_up, read_table
+from postel.scale.tables import Table, misread
+
+# Up to so many labelled nodes their table is sent to every executor (some 100 MB there); beyond, edges and labels
+# meet in a shuffle, which splits the partitions that a hub makes too large.
+BROADCAST_ROWS = 1_000_000
+
+_TYPES = {"integer": "bigint", "string": "string"}
+_AT_FAULT = ("CAST_INVALID_INPUT", "CAST_OVERFLOW", "FAILED_READ_FILE", "CANNOT_READ", "MALFORMED", "CSV header")
+
+
+class SparkEngine:
+    """The :class:`postel.scale.engine.Engine` on the Spark session ``spark``."""
+
+    def __init__(self, request: Request, inputs: Inputs, spark: Any, progress: Progress) -> None:
+        self._request, self._spark, self._progress = request, spark, progress
+        tables = [looked_up(table, spark) if table.remote else table for table in inputs.tables]
+        pseudo = tables[2] if inputs.pseudo is not None else None
+        self._inputs = Inputs.of(tables[0], tables[1], pseudo, request.columns.id_type)
+        self._kept: list[Any] = []
+
+    def close(self) -> None:
+        """Nothing; what was kept on the executors is given back."""
+        for frame in self._kept:
+            # The session itself may be what failed.
+            with contextlib.suppress(Exception):
+                frame.unpersist()
+
+    def census(self) -> Mapping[int | str, int]:
+        inputs = self._inputs
+        read_table(self._spark, inputs.edges, ("source", "target"), (inputs.ids, inputs.ids), "edges")
+        kinds = (inputs.ids, inputs.label_kind)
+        for name, table in (("labels", inputs.labels), ("pseudo", inputs.pseudo)):
+            if table is not None:
+                read_table(self._spark, table, ("node", "label"), kinds, name)
+        with self._running("reading labels", *inputs.tables[1:]):
+            self._keep("found", sql.found(inputs.pseudo is not None))
+            for node, label, other, train in self._spark.sql(sql.CONFLICT).collect():
+                raise conflict("labels" if train else "pseudo-labels", node, (label, other))
+            found = {label: int(n) for label, n in self._spark.sql(sql.CENSUS).collect()}
+        self._labelled = sum(found.values())
+        return found
+
+    def count(self, names: Names) -> PairCounts:
+        functions = require_extra("pyspark.sql.functions", "spark")
+        # Not from rows of Python: Spark would start Python workers to read them.
+        listed = functions.posexplode(functions.lit(list(names))).alias("class", "label")
+        frame = self._spark.range(1).select(listed)
+        label = frame["label"].cast(_TYPES[self._inputs.label_kind]).alias("label")
+        functions.broadcast(frame.select(label, "class")).createOrReplaceTempView("names")
+        self._keep("known", sql.KNOWN)
+        small = self._labelled <= BROADCAST_ROWS
+        hint = "/*+ BROADCAST(a), BROADCAST(b) */" if small else "/*+ MERGE(a), MERGE(b) */"
+        self._keep("counts", sql.counts(self._request, hint))
+        normalized = self._request.method.likelihood == "normalized"
+        query = sql.shares(self._request, "div") if normalized else sql.pairs(self._request)
+        high, low = np.zeros((2, len(names), len(names)), dtype=np.int64)
+        with self._running("counting", self._inputs.edges):
+            for center, neighbour, upper, lower in self._spark.sql(query).collect():
+                high[center, neighbour], low[center, neighbour] = upper, lower
+        return PairCounts(high, low if normalized else None)
+
+    def write(self, model: Model, target: str) -> int:
+        functions = require_extra("pyspark.sql.functions", "spark")
+        # At most one row a class and node comes here, so no hub is large.
+        entries = functions.collect_list(functions.struct("class", "n")).alias("entries")
+        rows = (
+            self._spark.sql(sql.rows(self._request))
+            .groupBy("node")
+            .agg(functions.max("own").alias("own"), entries)
+        )
+        with self._running("writing"), carried_by_value(), warnings.catch_warnings():
+            # Spark would rather read type hints, but for that it needs pandas.
+            warnings.filterwarnings("ignore", message="It is preferred to specify type hints")
+            kind = functions.ArrowUDFType.SCALAR
+            soften = functions.arrow_udf(rows_function(model), "array<double>", kind)
+            rows.select("node", soften("own", "entries").alias("soft_label")).write.parquet(target)
+        schema = f"node {_TYPES[self._inputs.ids]}, soft_label array<double>"
+        return int(self._spark.read.schema(schema).parquet(target).count())
+
+    def _keep(self, name: str, query: str) -> None:
+        level = require_extra("pyspark", "spark").StorageLevel.MEMORY_AND_DISK
+        frame = self._spark.sql(query).persist(level)
+        frame.createOrReplaceTempView(name)
+        self._kept.append(frame)
+
+    @contextlib.contextmanager
+    def _running(self, stage: str, *reads: Table) -> Iterator[None]:
+        """Progress of what runs in the block; ``reads`` are the tables at fault if it fails to read."""
+        java = require_extra("py4j.protocol", "spark").Py4JError
+        spark_error = require_extra("pyspark.errors", "spark").PySparkException
+        over = threading.Event()
+        watcher = threading.Thread(target=self._watch, args=(stage, over), daemon=True)
+        self._progress(stage, None)
+        watcher.start()
+        try:
+            yield
+        except (java, spark_error) as error:
+            if not reads or not any(sign in str(error) for sign in _AT_FAULT):
+                raise
+            raise misread(reads[0], error) from error
+        finally:
+            over.set()
+            watcher.join()
+
+    def _watch(self, stage: str, over: threading.Event) -> None:
+        tracker = self._spark.sparkContext.statusTracker()
+        while not over.wait(0.5):
+            with contextlib.suppress(Exception):
+                stages = [tracker.getStageInfo(number) for number in tracker.getActiveStageIds()]
+                tasks = sum(info.numTasks for info in stages if info)
+                done = sum(info.numCompletedTasks for info in stages if info)
+                self._progress(stage, done / tasks if tasks else None)
+
+
+def rows_function(model: Model) -> Callable[[Any, Any], Any]:
+    """What an executor runs on a batch of nodes: the kernel, without a postel installed there."""
+    from postel.scale.rows import soft_lists
+
+    make = soft_lists
+
+    def run(own: Any, entries: Any) -> Any:
+        return make(own, entries, model)
+
+    # A function is sent as code where its module is: see below.
+    run.__module__ = make.__module__
+    return run
+
+
+@contextlib.contextmanager
+def carried_by_value() -> Iterator[None]:
+    """Within the block the kernel's functions are sent to executors as code, not as names to import there."""
+    from postel.scale import rows
+
+    cloudpickle = require_extra("pyspark.cloudpickle", "spark")
+    for module in (kernel, rows):
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        yield
+    finally:
+        for module in (kernel, rows):
+            cloudpickle.unregister_pickle_by_value(module)

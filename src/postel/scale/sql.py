@@ -1,0 +1,127 @@
+"""The counting as SQL, in words that DuckDB and Spark both know; integer division alone has two spellings.
+
+The queries read ``edges`` (source, target), ``labels`` and ``pseudo`` (node, label), all without empty fields, and
+``names`` (label, class); they make ``found``, ``known`` and ``counts``:
+
+- ``found`` (node, label, other, train): a row a labelled node, with its least and greatest label;
+- ``known`` (node, own, class): ``own`` is a training node's class, and ``-2 - class`` for a pseudo-labelled node;
+- ``counts`` (node, own, class, n): ``n`` neighbours of that class. ``own`` is -1 for a node without label;
+  ``node`` is empty where many nodes were counted together because none of them is wanted.
+"""
+
+from __future__ import annotations
+
+from postel.scale.kernel import SHARE_BITS
+from postel.scale.request import Request
+
+CONFLICT = "SELECT node, label, other, train FROM found WHERE label <> other LIMIT 1"
+CENSUS = "SELECT label, count(*) AS n FROM found GROUP BY label"
+KNOWN = """
+SELECT f.node AS node, CASE WHEN f.train = 1 THEN m.class ELSE -2 - m.class END AS own, m.class AS class
+FROM found f JOIN names m ON f.label = m.label"""
+
+# Spark would otherwise pair every partition with every other; to DuckDB this is a comment.
+_TWICE = "/*+ BROADCAST(ways) */"
+_CENTER = "CASE WHEN own >= 0 THEN own ELSE -2 - own END"
+
+
+def found(pseudo: bool) -> str:
+    """The query of ``found``; a training node keeps its label whatever the pseudo-labels say of it."""
+    one = "SELECT node, min(label) AS label, max(label) AS other, {train} AS train FROM {table} t {where}"
+    one += " GROUP BY node"
+    query = one.format(train=1, table="labels", where="")
+    if pseudo:
+        where = "WHERE NOT EXISTS (SELECT 1 FROM labels l WHERE l.node = t.node)"
+        query += " UNION ALL " + one.format(train=0, table="pseudo", where=where)
+    return query
+
+
+def counts(request: Request, hint: str = "") -> str:
+    """The query of ``counts``: one pass over the edges, grouped by node and class so that hubs shrink early.
+
+    ``hint`` goes where Spark looks for join hints.
+    """
+    entries = _entries_of_all(request, hint) if request.nodes == "all" else _entries_of_labelled(request, hint)
+    # A row of zeros for every wanted node: those without labelled neighbours come out too.
+    wanted = "" if request.nodes == "all" else "WHERE own >= 0"
+    return f"""
+SELECT node, own, class, count(hit) AS n FROM ({entries}) entries GROUP BY node, own, class
+UNION ALL SELECT node, own, 0 AS class, CAST(0 AS BIGINT) AS n FROM known {wanted}"""
+
+
+def _entries_of_labelled(request: Request, hint: str) -> str:
+    """(node, own, class, hit) of each entry between labelled nodes: the others can change no training node."""
+    method = request.method
+    # Both joins come before the doubling: most rows are gone by then.
+    joined = f"""
+SELECT {hint} e.source AS s, e.target AS t, a.own AS s_own, a.class AS s_class, b.own AS t_own, b.class AS t_class
+FROM edges e JOIN known a ON e.source = a.node JOIN known b ON e.target = b.node
+{"" if method.self_loops else "WHERE e.source <> e.target"}"""
+    entries = "SELECT s AS node, s_own AS own, t_class AS class"
+    if request.undirected:
+        entries = f"""
+SELECT {_TWICE} CASE WHEN flip = 0 THEN s ELSE t END AS node, CASE WHEN flip = 0 THEN s_own ELSE t_own END AS own,
+    CASE WHEN flip = 0 THEN t_class ELSE s_class END AS class"""
+    entries += f" FROM ({joined}) joined"
+    if request.undirected:
+        entries += " CROSS JOIN (VALUES (0), (1)) AS ways(flip)"
+        if method.self_loops:
+            # The other way round of a self-loop is the same entry.
+            entries += " WHERE flip = 0 OR s <> t"
+    # Only the classes of other centres matter, unless each is to weigh the same.
+    node = "node" if method.likelihood == "normalized" else "CASE WHEN own >= 0 THEN node END"
+    centers = "WHERE own >= 0" if method.centers == "train" else ""
+    return f"SELECT {node} AS node, own, class, 1 AS hit FROM ({entries}) both_ways {centers}"
+
+
+def _entries_of_all(request: Request, hint: str) -> str:
+    """(node, own, class, hit) of both ends of each row of edges; ``hit`` is empty where nothing counts."""
+    method = request.method
+    joined = f"""
+SELECT {hint} e.source AS s, e.target AS t, coalesce(a.own, -1) AS s_own, a.class AS s_class,
+    coalesce(b.own, -1) AS t_own, b.class AS t_class
+FROM edges e LEFT JOIN known a ON e.source = a.node LEFT JOIN known b ON e.target = b.node"""
+    there = "t_class IS NOT NULL" if method.self_loops else "t_class IS NOT NULL AND s <> t"
+    back = "s_class IS NOT NULL AND s <> t" if request.undirected else "1 = 0"
+    return f"""
+SELECT {_TWICE} CASE WHEN flip = 0 THEN s ELSE t END AS node, CASE WHEN flip = 0 THEN s_own ELSE t_own END AS own,
+    coalesce(CASE WHEN flip = 0 THEN t_class ELSE s_class END, 0) AS class,
+    CASE WHEN flip = 0 AND {there} THEN 1 WHEN flip = 1 AND {back} THEN 1 END AS hit
+FROM ({joined}) joined CROSS JOIN (VALUES (0), (1)) AS ways(flip)"""
+
+
+def pairs(request: Request) -> str:
+    """(center, class, high, low) summed over the centres: plain counts, with ``low`` 0 (Eq. 3)."""
+    return f"""
+SELECT {_CENTER} AS center, class, CAST(sum(n) AS BIGINT) AS high, CAST(0 AS BIGINT) AS low
+FROM counts WHERE n > 0 AND {_is_center(request)} GROUP BY 1, 2"""
+
+
+def shares(request: Request, divide: str) -> str:
+    """(center, class, high, low) as for :func:`pairs`, each centre's counts scaled to 1.
+
+    ``divide`` is the engine's operator of whole division. A share is two whole numbers, so that sums of it are
+    exact in any order: see :func:`postel.scale.kernel.split_shares`.
+    """
+    unit = 1 << SHARE_BITS
+    return f"""
+SELECT center, class, CAST(sum(scaled {divide} total) AS BIGINT) AS high,
+    CAST(sum(((scaled % total) * {unit}) {divide} total) AS BIGINT) AS low
+FROM (
+    SELECT {_CENTER} AS center, c.class AS class, c.n * {unit} AS scaled, t.total AS total
+    FROM counts c JOIN (
+        SELECT node, CAST(sum(n) AS BIGINT) AS total FROM counts
+        WHERE n > 0 AND {_is_center(request)} GROUP BY node
+    ) t ON c.node = t.node
+    WHERE c.n > 0
+) scaled GROUP BY 1, 2"""
+
+
+def rows(request: Request) -> str:
+    """The rows of ``counts`` that belong to wanted nodes."""
+    wanted = "node IS NOT NULL" if request.nodes == "all" else "node IS NOT NULL AND own >= 0"
+    return f"SELECT node, own, class, n FROM counts WHERE {wanted}"
+
+
+def _is_center(request: Request) -> str:
+    return "own >= 0" if request.method.centers == "train" else "own <> -1"

@@ -1,0 +1,270 @@
+"""Which files a table is made of, and what type its columns have; the same answer for every engine."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from postel.errors import InputError, require_extra
+
+_PARQUET = (".parquet", ".pq")
+_CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Two columns of some files: ``columns`` by name, each with its kind, ``integer``, ``string`` or ``empty``.
+
+    ``size`` is about what the two columns take in memory, in bytes. A table at an address (``hdfs://...``) is left
+    to Spark: it has no files here, and its kinds are asked of Spark.
+    """
+
+    what: str
+    path: str
+    files: tuple[str, ...]
+    format: str
+    separator: str
+    columns: tuple[str, str]
+    kinds: tuple[str, str]
+    size: int
+
+    @property
+    def remote(self) -> bool:
+        """Whether the table is at an address that only Spark can read."""
+        return is_address(self.path)
+
+
+def is_address(path: str) -> bool:
+    """Whether ``path`` names another file system than this machine's.
+
+    >>> is_address("hdfs://host/edges"), is_address("/data/edges")
+    (True, False)
+    """
+    return "://" in path
+
+
+def open_table(what: str, path: str, columns: tuple[str, str], separator: str) -> Table:
+    """The table at ``path``: a file, a glob or a folder of Parquet or CSV files; every file's columns are checked.
+
+    The type of a CSV column is that of the first rows there are; reading stops with one clear sentence where a
+    later row does not fit.
+    """
+    if is_address(path):
+        form = "csv" if path.endswith(_CSV) else "parquet"
+        return Table(what, path, (), form, separator, columns, ("empty", "empty"), 0)
+    files = _files(what, path)
+    form = _format(what, path, files)
+    # Writers leave empty parts behind: a CSV file of no bytes has no header to look at.
+    files = tuple(name for name in files if form == "parquet" or Path(name).stat().st_size)
+    kinds, size = ("empty", "empty"), 0
+    for name in files:
+        found, bytes_there = (_inspect_parquet if form == "parquet" else _inspect_csv)(
+            what, name, columns, separator
+        )
+        kinds = (
+            _one_kind(what, name, columns[0], kinds[0], found[0]),
+            _one_kind(what, name, columns[1], kinds[1], found[1]),
+        )
+        size += bytes_there
+    return Table(what, path, files, form, separator, columns, kinds, size)
+
+
+def common_kind(columns: Iterable[tuple[str, str, str]], forced: str = "auto") -> str:
+    """``integer`` or ``string``: the kind of columns that must match, given as (table, column, kind).
+
+    >>> common_kind([("edges", "source", "integer"), ("labels", "node", "empty")])
+    'integer'
+    >>> common_kind([("edges", "source", "integer"), ("labels", "node", "string")])
+    Traceback (most recent call last):
+        ...
+    postel.errors.InputError: node ids must be of one type, but edges column 'source' holds integers and labels
+    column 'node' holds strings: cast one of them, or set id_type (--id-type) to string
+    """
+    if forced != "auto":
+        return forced
+    first: dict[str, tuple[str, str]] = {}
+    for what, column, kind in columns:
+        first.setdefault(kind, (what, column))
+    if "integer" in first and "string" in first:
+        (table, column), (other_table, other) = first["integer"], first["string"]
+        raise InputError(
+            f"node ids must be of one type, but {table} column {column!r} holds integers and {other_table} column "
+            f"{other!r} holds strings: cast one of them, or set id_type (--id-type) to string"
+        )
+    return "string" if "string" in first else "integer"
+
+
+def read_batches(table: Table, kinds: Sequence[str], rows: int = 1 << 20) -> Iterator[Any]:
+    """Record batches of the table's two columns as int64 or string; rows with an empty field are left out."""
+    pa, pc = require_extra("pyarrow", "tables"), require_extra("pyarrow.compute", "tables")
+    types = [pa.int64() if kind == "integer" else pa.string() for kind in kinds]
+    for name in table.files:
+        try:
+            for batch in _raw_batches(table, name, types, rows):
+                arrays = [
+                    pc.cast(batch.column(column), to) for column, to in zip(table.columns, types, strict=True)
+                ]
+                whole = pa.RecordBatch.from_arrays(arrays, names=["a", "b"])
+                # null_count of what a cast made may not be known yet; asking for it is cheap next to reading.
+                yield whole.drop_null() if any(array.null_count for array in arrays) else whole
+        except (pa.ArrowInvalid, pa.ArrowException, OSError, UnicodeError) as error:
+            raise misread(table, error, name) from error
+
+
+def misread(table: Table, error: Exception, name: str | None = None) -> InputError:
+    """The one sentence for what an engine could not read, from the engine's own words."""
+    text = " ".join(str(error).split())
+    where = f"{table.what} {name or table.path}"
+    misfits = ("onversion error", "onversion Error", "CAST_INVALID_INPUT", "CAST_OVERFLOW", "not convert")
+    if isinstance(error, FileNotFoundError):
+        return InputError(f"{where} is gone: it was there when the job began")
+    if any(sign in text for sign in misfits) and "arquet" not in text:
+        return InputError(
+            f"{where} holds a value that does not fit the type of its column ({_short(text)}): correct it, or set "
+            "id_type (--id-type) to string if node ids are not all integers"
+        )
+    return InputError(f"{where} cannot be read, it may be cut short or of another format: {_short(text)}")
+
+
+def _short(text: str, limit: int = 160) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _files(what: str, path: str) -> tuple[str, ...]:
+    there = Path(path)
+    if there.is_dir():
+        found = [
+            str(name)
+            for name in sorted(there.rglob("*"))
+            if name.is_file() and not _hidden(name.relative_to(there)) and _kind_of_file(name)
+        ]
+    elif there.is_file():
+        found = [path]
+    else:
+        # Path.glob takes no absolute pattern.
+        found = [name for name in sorted(glob.glob(path, recursive=True)) if Path(name).is_file()]  # noqa: PTH207
+    if not found:
+        raise InputError(f"{what}: there is no Parquet or CSV file at {path!r}; give a file, a glob or a folder")
+    return tuple(os.path.abspath(name) for name in found)  # noqa: PTH100 - resolve() would follow links
+
+
+def _hidden(name: Path) -> bool:
+    return any(part.startswith(("_", ".")) for part in name.parts)
+
+
+def _kind_of_file(name: str | Path) -> str | None:
+    text = str(name).lower()
+    if text.endswith(_PARQUET):
+        return "parquet"
+    return "csv" if text.endswith(_CSV) else None
+
+
+def _format(what: str, path: str, files: Sequence[str]) -> str:
+    forms = {_kind_of_file(name) for name in files}
+    if None in forms:
+        name = next(name for name in files if _kind_of_file(name) is None)
+        raise InputError(f"{what} {name}: a name that ends in .parquet, .csv, .tsv, .txt or .csv.gz was expected")
+    if len(forms) > 1:
+        raise InputError(f"{what} {path!r} mixes Parquet and CSV files: put them in two places and give one")
+    return str(forms.pop())
+
+
+def _inspect_parquet(
+    what: str, name: str, columns: tuple[str, str], separator: str
+) -> tuple[tuple[str, str], int]:
+    pa, pq = require_extra("pyarrow", "tables"), require_extra("pyarrow.parquet", "tables")
+    try:
+        meta = pq.read_metadata(name)
+        schema = meta.schema.to_arrow_schema()
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{what} {name} cannot be read as Parquet: {_short(str(error))}") from error
+    _check_columns(what, name, columns, schema.names)
+    kinds = [_kind(what, name, column, schema.field(column).type) for column in columns]
+    width = sum(8 if kind != "string" else 40 for kind in kinds)
+    return (kinds[0], kinds[1]), int(meta.num_rows) * width
+
+
+def _inspect_csv(what: str, name: str, columns: tuple[str, str], separator: str) -> tuple[tuple[str, str], int]:
+    pa, csv = require_extra("pyarrow", "tables"), require_extra("pyarrow.csv", "tables")
+    try:
+        with csv.open_csv(name, **_csv_options(csv, separator)) as reader:
+            schema = reader.schema
+    except (pa.ArrowException, OSError, UnicodeError) as error:
+        raise InputError(f"{what} {name} cannot be read as CSV: {_short(str(error))}") from error
+    _check_columns(what, name, columns, schema.names)
+    kinds = []
+    for column in columns:
+        found = schema.field(column).type
+        if pa.types.is_floating(found):
+            raise _wrong_type(what, name, column, "numbers with a fraction")
+        known = "integer" if pa.types.is_integer(found) else "string"
+        kinds.append("empty" if pa.types.is_null(found) else known)
+    packed = 6 if name.endswith(".gz") else 1
+    return (kinds[0], kinds[1]), Path(name).stat().st_size * packed * 2
+
+
+def _csv_options(csv: Any, separator: str, **convert: Any) -> dict[str, Any]:
+    # An empty field is no value, in every engine; words such as NA are words.
+    return {
+        "parse_options": csv.ParseOptions(delimiter=separator),
+        "convert_options": csv.ConvertOptions(strings_can_be_null=True, null_values=[""], **convert),
+    }
+
+
+def _raw_batches(table: Table, name: str, types: Sequence[Any], rows: int) -> Iterator[Any]:
+    if table.format == "parquet":
+        pq = require_extra("pyarrow.parquet", "tables")
+        with pq.ParquetFile(name) as file:
+            # A table whose two columns are one (an edge list of loops) asks for it once.
+            yield from file.iter_batches(batch_size=rows, columns=list(dict.fromkeys(table.columns)))
+        return
+    csv = require_extra("pyarrow.csv", "tables")
+    options = _csv_options(
+        csv,
+        table.separator,
+        include_columns=list(dict.fromkeys(table.columns)),
+        column_types=dict(zip(table.columns, types, strict=True)),
+    )
+    read = csv.ReadOptions(block_size=16 << 20)
+    with csv.open_csv(name, read_options=read, **options) as reader:
+        yield from reader
+
+
+def _check_columns(what: str, name: str, columns: Sequence[str], there: Sequence[str]) -> None:
+    option = {"edges": "--source and --target"}.get(what, "--node and --label")
+    for column in columns:
+        if there.count(column) != 1:
+            found = "it is there twice" if column in there else f"it has {', '.join(there) or 'none'}"
+            raise InputError(f"{what} {name} must have one column {column!r}, but {found}: name it with {option}")
+
+
+def _kind(what: str, name: str, column: str, found: Any) -> str:
+    types = require_extra("pyarrow.types", "tables")
+    if types.is_dictionary(found):
+        found = found.value_type
+    if types.is_null(found):
+        return "empty"
+    if types.is_integer(found):
+        return "integer"
+    if types.is_string(found) or types.is_large_string(found) or types.is_string_view(found):
+        return "string"
+    raise _wrong_type(what, name, column, f"values of type {found}")
+
+
+def _wrong_type(what: str, name: str, column: str, found: str) -> InputError:
+    expected = "integers or strings were expected: cast it"
+    return InputError(f"{what} {name}: column {column!r} holds {found}, {expected}")
+
+
+def _one_kind(what: str, name: str, column: str, before: str, found: str) -> str:
+    if "empty" in (before, found):
+        return found if before == "empty" else before
+    if before != found:
+        raise InputError(
+            f"{what} {name}: column {column!r} holds {found}s, but in other files {before}s: write one type in all"
+        )
+    return before
