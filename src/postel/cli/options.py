@@ -38,6 +38,14 @@ PseudoLabels = Annotated[
         "--pseudo-labels", help="yes (until the validation loss stops falling), no, or a number of rounds."
     ),
 ]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        help="Run on the Dask cluster with this scheduler, as tcp://host:8786, instead of processes here.",
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of a table.")]
 
 
@@ -56,7 +64,7 @@ def pseudo_label_rounds(text: str) -> bool | int:
     raise InputError(f"--pseudo-labels takes yes, no or a number of rounds, got {text!r}")
 
 
-def key_values(pairs: list[str] | None) -> dict[str, object]:
+def key_values(pairs: list[str] | None, option: str = "--set") -> dict[str, object]:
     """``["a=1", "b=x"]`` as a mapping.
 
     >>> key_values(["hidden=32", "teleport=0.2"])
@@ -69,6 +77,6 @@ def key_values(pairs: list[str] | None) -> dict[str, object]:
     for pair in pairs or []:
         key, equals, value = pair.partition("=")
         if not equals:
-            raise InputError(f"--set takes key=value, got {pair!r}")
+            raise InputError(f"{option} takes key=value, got {pair!r}")
         values[key.strip()] = parse_value(value)
     return values

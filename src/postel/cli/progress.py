@@ -1,0 +1,111 @@
+"""What is seen of a study while it runs: how much is done, how much is under way, how long it will take."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from postel.cli.console import notes
+
+if TYPE_CHECKING:
+    from postel.experiments.run import Row
+    from postel.experiments.spec import RunSpec
+
+
+def time_left(fresh: int, elapsed: float, left: int) -> str:
+    """How long ``left`` runs will take, after ``fresh`` runs in ``elapsed`` seconds.
+
+    >>> time_left(10, 60.0, 95), time_left(0, 5.0, 3), time_left(3, 5.0, 0)
+    ('0:09:30 left', '', '')
+    """
+    if fresh == 0 or left == 0:
+        return ""
+    minutes, seconds = divmod(round(elapsed / fresh * left), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{seconds:02} left"
+
+
+class StudyView:
+    """A bar on standard error, from the first news on; its methods are what a study tells of its runs.
+
+    ``total`` is how many runs there will be; without it the bar is moved by :meth:`trial`.
+    """
+
+    def __init__(self, title: str, total: int | None, workers: int, *, quiet: bool = False) -> None:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[note]}"),
+            TimeElapsedColumn(),
+        )
+        self.workers, self.total = workers, total
+        self.kept = self.fresh = self.failed = self.started = 0
+        self._first: float | None = None
+        self._shown = False
+        self.progress = Progress(*columns, console=notes, disable=quiet, transient=True)
+        self.bar = self.progress.add_task(title, total=total, note="")
+
+    def __enter__(self) -> StudyView:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Take the bar away, if it was ever there."""
+        if self._shown:
+            self._shown = False
+            self.progress.stop()
+
+    @property
+    def done(self) -> int:
+        """Runs with a row."""
+        return self.kept + self.fresh
+
+    def row(self, row: Row) -> None:
+        """A run has its row."""
+        if self.started > self.fresh + self.failed:
+            self.fresh += 1
+        else:
+            self.kept += 1
+        self._show()
+
+    def start(self, spec: RunSpec) -> None:
+        """A run was handed out."""
+        self.started += 1
+        self._first = self._first or time.monotonic()
+        self._show()
+
+    def failure(self, spec: RunSpec, text: str) -> None:
+        """A run has failed."""
+        self.failed += 1
+        self._show()
+
+    def trial(self, done: int, limit: int) -> None:
+        """``done`` trials of at most ``limit`` are finished."""
+        self._appear()
+        self.progress.update(self.bar, completed=done, total=limit)
+
+    def _appear(self) -> None:
+        if not self._shown:
+            self._shown = True
+            self.progress.start()
+
+    def _show(self) -> None:
+        self._appear()
+        # A few runs more than can run are handed out ahead.
+        running = min(self.workers, self.started - self.fresh - self.failed)
+        said = [f"{running} running"] if running > 0 else []
+        said += [f"[bold]{self.failed} failed[/bold]"] if self.failed else []
+        if self.total is not None:
+            elapsed = 0.0 if self._first is None else time.monotonic() - self._first
+            said.append(time_left(self.fresh, elapsed, self.total - self.done - self.failed))
+            self.progress.update(self.bar, completed=self.done + self.failed)
+        else:
+            said.append(f"{self.done} runs")
+        self.progress.update(self.bar, note=", ".join(filter(None, said)))

@@ -1,0 +1,108 @@
+"""``postel train``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from postel.cli import options
+
+
+def train(
+    dataset: Annotated[str, typer.Argument(help="A dataset's name or the path of a graph file.")],
+    method: Annotated[
+        str, typer.Option("--method", "-m", help="A soft-label method, as in postel:alpha=0.6,beta=0.8.")
+    ] = "postel",
+    backbone: options.Backbone = "gcn",
+    backbone_args: options.BackboneArgs = None,
+    split: Annotated[int, typer.Option("--split", help="Number of the split.")] = 0,
+    protocol: options.Protocol = "paper",
+    recipe: options.Recipe = "paper",
+    pseudo_labels: options.PseudoLabels = "yes",
+    lr: options.Lr = 0.01,
+    weight_decay: options.WeightDecay = 5e-4,
+    max_epochs: options.MaxEpochs = 1000,
+    stopping: options.Stopping = "window-mean",
+    seed: Annotated[int, typer.Option("--seed", help="Seed of weights and dropout.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Folder for the model and run.json, all that it takes to repeat the run."
+        ),
+    ] = None,
+    data_root: options.DataRoot = None,
+    as_json: options.Json = False,
+) -> None:
+    """Train one model on one split, and keep it if --out names a folder.
+
+    Example: postel train citeseer --method postel:alpha=0.8,beta=0.4 --lr 0.05 --out model
+    """
+    from postel.cli.console import notes, print_json, print_table
+    from postel.cli.console import out as screen
+    from postel.errors import InputError
+    from postel.experiments.run import classifier_of, graph_of, load_data, row_of
+    from postel.experiments.spec import MethodSpec, RunSpec
+    from postel.files import write_text
+
+    if out is not None and out.exists() and not out.is_dir():
+        raise InputError(f"{out} is a file; --out takes a folder")
+    chosen = MethodSpec.parse(method)
+    rounds = options.pseudo_label_rounds(pseudo_labels)
+    spec = RunSpec(
+        dataset=dataset,
+        fingerprint=graph_of(dataset, data_root).fingerprint(),
+        protocol=protocol,
+        split=split,
+        recipe=recipe,
+        backbone=backbone,
+        backbone_args=options.key_values(backbone_args),
+        method=chosen,
+        pseudo_labels=rounds if chosen.make().uses_pseudo_labels else False,
+        lr=lr,
+        weight_decay=weight_decay,
+        max_epochs=max_epochs,
+        stopping=stopping,
+        seed=seed,
+    )
+    model = classifier_of(spec).set_params(progress=not as_json)
+    data = load_data(spec, data_root)
+    try:
+        model.fit(data)
+    except KeyboardInterrupt:
+        notes.print("interrupted: nothing was written; the same command starts again")
+        raise typer.Exit(130) from None
+    row = row_of(spec, model, data)
+    if out is not None:
+        import json
+
+        model.set_params(progress=False).save(out)
+        write_text(out / "run.json", json.dumps(row, indent=2, allow_nan=False) + "\n")
+    if as_json:
+        print_json(row)
+        return
+    result = model.result_
+    lines = [
+        [
+            name,
+            f"{100 * scores.accuracy:.2f}",
+            f"{100 * scores.macro_f1:.2f}",
+            f"{100 * scores.ece:.2f}",
+            f"{scores.nll:.3f}",
+        ]
+        for name, scores in (("validation", result.val), ("test", result.test))
+        if scores is not None
+    ]
+    columns = ["nodes", "accuracy, %", "macro-F1, %", "calibration error, %", "NLL"]
+    print_table(f"{backbone} on {dataset}, split {split} ({protocol}), {chosen.label}", columns, lines)
+    if result.test is not None:
+        screen.print(f"majority class of the test nodes: {100 * result.test.majority:.2f} %")
+    screen.print(
+        f"best epoch {result.best_epoch} of round {result.best_round}; {result.trainings} trainings, "
+        f"{result.epochs} epochs, {result.seconds:.1f} s"
+    )
+    if row["collapsed"]:
+        screen.print("[bold]every test node is given the same class[/bold]")
+    if out is not None:
+        screen.print(f"model and run.json are in {out}")

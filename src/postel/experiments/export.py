@@ -1,0 +1,69 @@
+"""Rows as flat lines for spreadsheets and data frames: a column a setting and a metric."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from postel.errors import InputError, require_extra
+from postel.experiments.run import Row
+from postel.files import replacing, write_text
+
+
+def flat_line(row: Row) -> dict[str, Any]:
+    """One run as a flat mapping: every field of its spec, every metric, versions, host and seconds.
+
+    Hyper-parameters of method and backbone are JSON, ``pseudo_labels`` is yes, no or a number as in commands.
+
+    >>> method = {"name": "uniform", "params": {"epsilon": 0.1}}
+    >>> spec = {"dataset": "karate", "method": method, "backbone_args": {}, "pseudo_labels": True}
+    >>> result = {"val": {"accuracy": 0.5}, "test": None, "seconds": 1.5}
+    >>> flat_line({"key": "k", "spec": spec, "result": result, "made_by": {"host": "h"}})
+    {'key': 'k', 'dataset': 'karate', 'method': 'uniform', 'method_params': '{"epsilon": 0.1}', 'backbone_args':
+    '{}', 'pseudo_labels': 'yes', 'val_accuracy': 0.5, 'seconds': 1.5, 'host': 'h'}
+    """
+    line: dict[str, Any] = {"key": row["key"]}
+    for name, value in row["spec"].items():
+        if name == "method":
+            line["method"] = value["name"]
+            line["method_params"] = json.dumps(value["params"], sort_keys=True)
+        elif name == "backbone_args":
+            line[name] = json.dumps(value, sort_keys=True)
+        elif name == "pseudo_labels":
+            line[name] = {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+        else:
+            line[name] = value
+    for name, value in row["result"].items():
+        if name in ("val", "test"):
+            line.update({f"{name}_{metric}": score for metric, score in (value or {}).items()})
+        else:
+            line[name] = value
+    if "collapsed" in row:
+        line["collapsed"] = row["collapsed"]
+    return {**line, **row.get("made_by", {})}
+
+
+def write_lines(rows: Sequence[Row], path: Path) -> int:
+    """The number of rows written to ``path``, as CSV or Parquet by its ending."""
+    ending = path.suffix.lower()
+    if ending not in (".csv", ".parquet"):
+        raise InputError(f"results are exported to a file that ends in .csv or .parquet, got {path.name}")
+    lines = [flat_line(row) for row in rows]
+    columns = list(dict.fromkeys(name for line in lines for name in line))
+    if ending == ".csv":
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, columns, restval="")
+        writer.writeheader()
+        writer.writerows(lines)
+        write_text(path, text.getvalue())
+    else:
+        pyarrow = require_extra("pyarrow", "tables")
+        parquet = require_extra("pyarrow.parquet", "tables")
+        table = pyarrow.table({name: [line.get(name) for line in lines] for name in columns})
+        with replacing(path) as stream:
+            parquet.write_table(table, stream)
+    return len(lines)

@@ -1,0 +1,114 @@
+"""From specs to rows to a table, on graphs that need no data."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from postel.experiments import pools
+from postel.experiments.comparison import Comparison, comparison_specs, summarize
+from postel.experiments.executor import run_all
+from postel.experiments.run import Row, classifier_of, execute, load_data, row_of
+from postel.experiments.spec import MethodSpec, RunSpec
+from postel.experiments.store import Store
+
+METHODS = [MethodSpec.parse(text) for text in ("one_hot", "sals", "postel:alpha=0.6", "distillation", "als")]
+
+
+def specs(**settings: Any) -> list[RunSpec]:
+    return comparison_specs("karate", METHODS, range(2), max_epochs=30, lr=0.05, **settings)
+
+
+def timeless(row: Row) -> Row:
+    row = copy.deepcopy(row)
+    del row["result"]["seconds"]
+    return row
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    return run_all(specs(), workers=1)
+
+
+def test_only_methods_that_use_pseudo_labels_get_them() -> None:
+    given = {spec.method.name: spec.pseudo_labels for spec in specs(pseudo_labels=2)}
+    assert given == {"one_hot": False, "sals": False, "postel": 2, "distillation": False, "als": False}
+
+
+def test_processes_give_the_same_rows_as_one(rows: list[Row]) -> None:
+    apart = run_all(specs(), workers=2)
+    assert [timeless(row) for row in apart] == [timeless(row) for row in rows]
+
+
+def test_a_kept_row_is_never_run_again(rows: list[Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path / "rows.sqlite")
+    for row in rows[:-1]:
+        store.add(row)
+    run: list[str] = []
+
+    def watched(spec: RunSpec, data_root: str | None) -> Row:
+        run.append(spec.key)
+        return execute(spec, data_root)
+
+    monkeypatch.setattr(pools, "execute", watched)
+    told: list[str] = []
+    again = run_all(specs(), workers=1, store=store, on_row=lambda row: told.append(row["key"]))
+    assert run == [rows[-1]["key"]]
+    assert [timeless(row) for row in again] == [timeless(row) for row in rows]
+    assert sorted(told) == sorted(row["key"] for row in rows)
+    assert len(store) == len(rows)
+
+
+def test_a_graph_that_is_another_one_is_refused() -> None:
+    other = specs()[0].model_copy(update={"fingerprint": "0" * 8})
+    with pytest.raises(ValueError, match="the run was made for 00000000"):
+        execute(other)
+
+
+def made_up(method: str, split: int, accuracy: float, **changes: Any) -> Row:
+    spec = RunSpec(dataset="karate", fingerprint="f", split=split, method=MethodSpec(name=method))
+    test = {"accuracy": accuracy, "macro_f1": accuracy - 0.1, "ece": 0.05, "majority": 0.4}
+    result = {"test": test, "improved_rounds": 1, "trainings": 3, "seconds": 2.0}
+    return {"key": spec.key, "spec": spec.model_dump(mode="json"), "result": result, "collapsed": False, **changes}
+
+
+def test_the_table_is_a_function_of_rows() -> None:
+    rows = [
+        made_up("sals", 1, 0.3, collapsed=True),  # out of order on purpose: splits are paired by number
+        made_up("one_hot", 0, 0.5),
+        made_up("one_hot", 1, 0.6),
+        made_up("sals", 0, 0.4, collapsed=True),
+        made_up("postel", 0, 0.7),
+        made_up("postel", 1, 0.7, collapsed=True),
+    ]
+    table: Comparison = summarize(rows)
+    lines = {line.label: line for line in table.methods}
+    assert lines["postel"].accuracy.mean == pytest.approx(70)
+    assert lines["postel"].macro_f1.mean == pytest.approx(60)
+    assert lines["one_hot"].difference is None
+    gain = lines["sals"].difference
+    assert gain is not None and gain.interval.mean == pytest.approx(-20)
+    assert (gain.interval.low, gain.interval.high) == pytest.approx((-30, -10))
+    assert (lines["sals"].collapsed, lines["sals"].has_collapsed) == (2, True)
+    assert (lines["postel"].collapsed, lines["postel"].has_collapsed) == (1, False)
+    assert table.majority.mean == pytest.approx(40)
+    assert table.as_dict()["methods"][0]["method"]["name"] == "sals"
+
+
+@pytest.mark.parametrize(("varied", "collapsed"), [(False, True), (True, False)])
+def test_a_model_that_gives_one_class_to_every_test_node_is_marked(varied: bool, collapsed: bool) -> None:
+    spec = specs()[0]
+    data = load_data(spec)
+    model = classifier_of(spec).fit(data)
+    logits = torch.zeros(data.num_nodes, data.num_classes)
+    logits[:, 1] = 1
+    if varied:
+        logits[data.test_mask.nonzero()[0, 0], 2] = 2
+    else:
+        logits[data.train_mask, 2] = 2  # other nodes do not count
+    model.logits_ = logits
+    assert row_of(spec, model, data)["collapsed"] is collapsed

@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import csv
+import json
+import multiprocessing
+import os
+import resource
+import sqlite3
+import zlib
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+
+from experiments.studies import as_nobody, in_a_child, tiny_specs
+from postel.experiments.executor import run_all
+from postel.experiments.run import execute
+from postel.experiments.store import Store
+
+
+def test_rows_are_kept_and_the_first_of_a_key_stays(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "rows.sqlite"
+    Store(path).add({"key": "a", "value": 1})
+    store = Store(path)
+    store.add({"key": "a", "value": 2})
+    store.add({"key": "b", "value": 3})
+    assert len(store) == 2
+    assert {key: row["value"] for key, row in store.get(["b", "a", "c"]).items()} == {"b": 3, "a": 1}
+
+
+def _write(path: str, first: int) -> None:
+    store = Store(path)
+    for number in range(first, first + 200):
+        store.add({"key": str(number % 250), "value": number % 250})
+
+
+def test_writers_in_several_processes_lose_and_repeat_nothing(tmp_path: Path) -> None:
+    path = str(tmp_path / "rows.sqlite")
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_write, args=(path, first)) for first in (0, 50)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert [writer.exitcode for writer in writers] == [0, 0]
+    rows = Store(path).get(map(str, range(250)))
+    assert {key: row["value"] for key, row in rows.items()} == {str(number): number for number in range(250)}
+
+
+def test_another_file_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("my notes " * 200)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="cannot be used as a store"):
+        Store(path)
+    assert path.read_bytes() == before
+
+
+def test_another_schema_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rows.sqlite"
+    Store(path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version=99")
+    with pytest.raises(ValueError, match="another version of postel"):
+        Store(path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0 and not Path("/proc").exists(), reason="needs /proc")
+def test_a_folder_that_cannot_be_written_is_a_sentence() -> None:
+    with pytest.raises(ValueError, match="cannot be used as a store"):
+        Store("/proc/no/rows.sqlite")
+
+
+def test_a_file_of_the_first_schema_is_opened_and_brought_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "rows.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("CREATE TABLE runs (key TEXT PRIMARY KEY, row BLOB NOT NULL)")
+        connection.execute("PRAGMA user_version=1")
+        row = zlib.compress(json.dumps({"key": "a", "value": 1}).encode())
+        connection.execute("INSERT INTO runs VALUES ('a', ?)", (row,))
+    connection.close()
+    store = Store(path)
+    assert store.all_rows() == [{"key": "a", "value": 1}]
+    assert store.failures() == [] and store.cells() == []
+    store.add({"key": "b"})
+    assert [row["key"] for row in Store(path).rows(["b", "c", "a"])] == ["b", "a"]
+
+
+def test_failures_are_kept_until_the_run_succeeds(tmp_path: Path) -> None:
+    store = Store(tmp_path / "rows.sqlite")
+    spec = tiny_specs(1)[0]
+    store.add_failure(spec, "first")
+    store.add_failure(spec, "second")
+    (failure,) = store.failures()
+    assert (failure["key"], failure["traceback"]) == (spec.key, "second")
+    assert failure["spec"] == spec.model_dump(mode="json") and failure["made_by"]["torch"]
+    store.add({"key": spec.key})
+    assert store.failures() == []
+
+
+def test_the_last_cell_of_a_key_stays(tmp_path: Path) -> None:
+    store = Store(tmp_path / "rows.sqlite")
+    for cell in ({"key": "a", "budget": 1}, {"key": "b"}, {"key": "a", "budget": 2}):
+        store.add_cell(cell)
+    assert sorted(store.cells(), key=lambda cell: cell["key"]) == [{"key": "a", "budget": 2}, {"key": "b"}]
+
+
+def test_rows_are_exported_as_flat_lines(tmp_path: Path) -> None:
+    store = Store(tmp_path / "rows.sqlite")
+    rows = [execute(spec) for spec in tiny_specs(1)]
+    for row in rows:
+        store.add(row)
+    assert store.export(tmp_path / "rows.csv") == store.export(tmp_path / "rows.parquet") == len(rows)
+    with (tmp_path / "rows.csv").open(newline="") as stream:
+        lines = list(csv.DictReader(stream))
+    table = pyarrow.parquet.read_table(tmp_path / "rows.parquet").to_pylist()
+    for row, line, entry in zip(rows, lines, table, strict=True):
+        assert set(line) == set(entry)
+        assert entry["test_accuracy"] == row["result"]["test"]["accuracy"] == float(line["test_accuracy"])
+        assert entry["seconds"] == row["result"]["seconds"]
+        assert (entry["method"], json.loads(entry["method_params"])) == tuple(row["spec"]["method"].values())
+        assert entry["torch"] == row["made_by"]["torch"] and entry["host"] == row["made_by"]["host"]
+        fields = set(row["spec"]) | {
+            f"{part}_{name}" for part in ("val", "test") for name in row["result"]["test"]
+        }
+        assert fields <= set(entry)
+    assert [line["pseudo_labels"] for line in lines] == ["no", "no", "yes"]
+    with pytest.raises(ValueError, match=r"ends in \.csv or \.parquet"):
+        store.export(tmp_path / "rows.xlsx")
+
+
+def test_a_read_only_store_is_read_and_takes_nothing(open_folder: Path) -> None:
+    path = open_folder / "rows.sqlite"
+    Store(path).add({"key": "a"})
+    path.chmod(0o444)
+    open_folder.chmod(0o555)
+    before = path.read_bytes()
+
+    def read() -> None:
+        assert Store(path).all_rows() == [{"key": "a"}] and len(Store(path)) == 1
+
+    assert as_nobody(read) == "nothing was raised"
+    said = as_nobody(lambda: Store(path).add({"key": "b"}))
+    assert (
+        said.startswith("InputError: ") and "takes no more results: attempt to write a readonly database" in said
+    )
+    said = as_nobody(lambda: run_all(tiny_specs(1), workers=1, store=Store(path)))
+    assert said.startswith("InputError: ") and "takes no more results" in said
+    said = as_nobody(lambda: Store(open_folder / "other.sqlite"))
+    assert said.startswith("InputError: ") and "cannot be used as a store" in said
+    assert path.read_bytes() == before
+    open_folder.chmod(0o755)
+
+
+def test_a_full_disk_is_a_sentence_and_leaves_the_store_whole(tmp_path: Path) -> None:
+    """Files of the process may not grow beyond a limit: SQLite's writes fail as they do on a full disk."""
+    path = tmp_path / "rows.sqlite"
+    Store(path).add({"key": "a"})
+
+    def fill() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+        store = Store(path)
+        with store.kept_open():
+            for number in range(1000):
+                store.add({"key": str(number), "value": os.urandom(5_000).hex()})
+
+    said = in_a_child(fill)
+    assert said.startswith("InputError: ") and "takes no more results" in said and "\n" not in said
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    connection.close()
+    store = Store(path)
+    kept = store.all_rows()
+    assert kept[0] == {"key": "a"} and len(kept) > 5
+    assert [row["key"] for row in kept[1:]] == [str(number) for number in range(len(kept) - 1)]
+    store.add({"key": "there is room again"})
+    assert len(store) == len(kept) + 1
+
+
+def test_sqlite_says_that_the_disk_is_full(tmp_path: Path) -> None:
+    store = Store(tmp_path / "rows.sqlite")
+    opened = store._opened
+
+    def small(*, read_only: bool = False) -> sqlite3.Connection:
+        connection = opened(read_only=read_only)
+        connection.execute("PRAGMA max_page_count=20")
+        return connection
+
+    store._opened = small  # type: ignore[method-assign]
+
+    def fill() -> None:
+        for number in range(100):
+            store.add({"key": str(number), "value": os.urandom(5_000).hex()})
+
+    with pytest.raises(ValueError, match="takes no more results: database or disk is full"):
+        fill()
+    assert 0 < len(store) < 20

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from postel.experiments.comparison import Comparison, comparison_specs, summarize
+from postel.experiments.executor import run_all
+from postel.experiments.spec import MethodSpec
+from postel.report.comparison_page import comparison_part, conditional_of_all_labels, write_comparison
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    methods = [MethodSpec.parse(text) for text in ("one_hot", "sals", "postel:alpha=0.6,beta=0.1")]
+    specs = comparison_specs("karate", methods, range(2), max_epochs=30, lr=0.05, pseudo_labels=1)
+    return summarize(run_all(specs, workers=1))
+
+
+def test_the_page_says_everything_and_needs_nothing_else(comparison: Comparison, tmp_path: Path) -> None:
+    page = write_comparison(comparison, tmp_path / "page.html", command="postel compare <karate>").read_text()
+    for line in comparison.methods:
+        assert line.label in page
+        assert f"{line.accuracy.mean:.1f} ± {line.accuracy.larger_side:.1f}" in page
+    assert f"{comparison.majority.mean:.1f}" in page
+    assert comparison.fingerprint in page
+    assert "postel compare &lt;karate&gt;" in page
+    assert page.count("data:image/svg+xml;base64,") == 3
+    # Nothing is fetched when it is opened.
+    assert not re.findall(r"(?:src|href)=[\"'](?!data:)", page)
+    assert "<script" not in page
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_a_picture_of_it(comparison: Comparison, tmp_path: Path, ending: str) -> None:
+    content = write_comparison(comparison, tmp_path / f"page.{ending}").read_bytes()
+    assert content.startswith(b"\x89PNG" if ending == "png" else b"<?xml")
+
+
+def test_a_method_without_conditional_has_no_such_picture(comparison: Comparison) -> None:
+    rows = [row for row in comparison.rows if row["spec"]["method"]["name"] != "postel"]
+    assert len(comparison_part(summarize(rows)).pictures) == 2
+
+
+def test_all_labels_give_a_proper_conditional(comparison: Comparison) -> None:
+    matrix = conditional_of_all_labels(comparison)
+    assert [sum(row) for row in matrix] == pytest.approx([1.0] * 4)
+    assert matrix[0][0] > 0.5  # the karate club's factions keep to themselves
+
+
+def test_another_ending_is_refused_and_nothing_is_left(comparison: Comparison, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"ends in \.html, \.png or \.svg, got page\.docx"):
+        write_comparison(comparison, tmp_path / "page.docx")
+    assert list(tmp_path.iterdir()) == []
