@@ -5,7 +5,18 @@ from __future__ import annotations
 import typer
 
 import postel
+from postel.cli.compare import compare
+from postel.cli.convert import convert
+from postel.cli.datasets import datasets
 from postel.cli.demo import demo
+from postel.cli.diagnose import diagnose
+from postel.cli.doctor import doctor
+from postel.cli.fetch import fetch
+from postel.cli.report import report
+from postel.cli.reproduce import reproduce
+from postel.cli.smooth import smooth
+from postel.cli.train import train
+from postel.cli.tune import tune
 
 app = typer.Typer(
     help="Soft labels for node classification on graphs.",
@@ -31,5 +42,18 @@ def _root(
     pass
 
 
-for _command in (demo,):
+for _command in (
+    demo,
+    datasets,
+    fetch,
+    convert,
+    diagnose,
+    smooth,
+    train,
+    compare,
+    tune,
+    reproduce,
+    report,
+    doctor,
+):
     app.command()(_command)

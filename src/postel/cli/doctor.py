@@ -1,0 +1,260 @@
+"""``postel doctor``."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import platform
+import re
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from postel.cli import options
+
+_CORE = ("torch", "torch_geometric", "numpy", "scipy")
+_SIGNS = {"ok": "✓", "lacking": "–", "wrong": "✗"}
+_AREAS = {"core": "Core", "extras": "Extras", "data": "Data", "machine": "Machine", "store": "Store"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at: fine, lacking (something more could be had) or wrong, and what to do."""
+
+    area: str
+    name: str
+    state: Literal["ok", "lacking", "wrong"]
+    said: str
+    todo: str = ""
+
+
+def doctor(
+    store: Annotated[Path, typer.Option("--store", help="SQLite file of results to look at.")] = Path(
+        "postel.sqlite"
+    ),
+    data_root: options.DataRoot = None,
+    as_json: options.Json = False,
+) -> None:
+    """Tell what is installed and at hand, whether it works, and what to do where something lacks.
+
+    Nothing is downloaded or changed. The exit code is 0 when the core works, 1 when it does not.
+
+    Example: postel doctor --store postel.sqlite
+    """
+    from postel.cli.console import out, print_json, print_table
+
+    core = core_findings()
+    works = all(finding.state == "ok" for finding in core)
+    looks: list[Callable[[], list[Finding]]] = [extra_findings]
+    if works:  # the other parts stand on it
+        looks += [lambda: data_findings(data_root), machine_findings]
+    findings = [*core, *(finding for look in looks for finding in look()), store_finding(store)]
+    if as_json:
+        print_json({"works": works, "findings": [asdict(finding) for finding in findings]})
+    else:
+        for area, title in _AREAS.items():
+            rows = [_cells(finding) for finding in findings if finding.area == area]
+            if rows:
+                print_table(title, ("", "", ""), rows, left=3)
+                out.print()
+        out.print("The core works." if works else "The core does not work: see the lines marked ✗.", style="bold")
+    if not works:
+        raise typer.Exit(1)
+
+
+def core_findings() -> list[Finding]:
+    """Whether the packages that everything needs are there, and whether soft labels come out right."""
+    findings = []
+    for name in _CORE:
+        try:
+            importlib.import_module(name)
+        except Exception as error:  # a package that is there and broken raises whatever it likes
+            todo = f"pip install --force-reinstall {name}"
+            findings.append(Finding("core", name, "wrong", f"{type(error).__name__}: {error}", todo))
+        else:
+            findings.append(Finding("core", name, "ok", metadata.version(name)))
+    if all(finding.state == "ok" for finding in findings):
+        findings.append(_trial())
+    return [Finding("core", "python", "ok", platform.python_version()), *findings]
+
+
+def extra_findings() -> list[Finding]:
+    """What is installed of every extra, and the command that installs the rest."""
+    try:
+        extras = extras_of(metadata.requires("postel") or [])
+    except metadata.PackageNotFoundError:
+        return [Finding("extras", "postel", "lacking", "is used without being installed", "pip install postel")]
+    return [_extra(name, needs) for name, needs in extras.items() if name not in ("all", "dev")]
+
+
+def extras_of(requirements: list[str]) -> dict[str, list[tuple[str, str]]]:
+    """Packages and their least versions by extra, from requirements as a package's metadata hold them.
+
+    >>> extras_of(["torch>=2.6", 'typer>=0.15; extra == "cli"', 'postel[cli]; extra == "all"'])
+    {'cli': [('typer', '0.15')], 'all': []}
+    """
+    extras: dict[str, list[tuple[str, str]]] = {}
+    for requirement in requirements:
+        extra = re.search(r"extra == ['\"]([^'\"]+)['\"]", requirement)
+        needed = re.match(r"([\w.-]+)(\[[^]]*\])?\s*(?:\(?>=\s*([\w.]+))?", requirement)
+        if extra is None or needed is None:
+            continue
+        packages = extras.setdefault(extra[1], [])
+        if needed[1] != "postel":  # an extra within an extra has a line of its own
+            packages.append((needed[1], needed[3] or "0"))
+    return extras
+
+
+def data_findings(data_root: str | None) -> list[Finding]:
+    """Which datasets are at hand, in the data root or the cache, and whether they are the right ones."""
+    from postel.datasets.catalog import CATALOG
+    from postel.datasets.sources import NotAtHandError, find_cache, obtain
+    from postel.errors import InputError
+
+    have, lack, findings = [], [], []
+    for name, entry in CATALOG.items():
+        try:
+            obtain(entry, data_root=data_root, network=False, prepare=False)
+        except NotAtHandError:
+            lack.append(name)
+        except InputError as error:
+            findings.append(Finding("data", name, "wrong", str(error), f"postel fetch {name} --force"))
+        else:
+            have.append(name)
+    findings.insert(0, Finding("data", "at hand", "ok", ", ".join(have)))
+    if lack:
+        todo = f"postel fetch {' '.join(lack)}, or --data-root FOLDER (POSTEL_DATA)"
+        findings.append(Finding("data", "not at hand", "lacking", ", ".join(lack), todo))
+    return [*findings, _folder("data", "cache", find_cache(), "set POSTEL_CACHE to a folder that can be written")]
+
+
+def machine_findings() -> list[Finding]:
+    """Cores and threads, and Java for the Spark engine."""
+    import torch
+
+    from postel.errors import InputError
+    from postel.scale.spark_session import check_java
+
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    threads = torch.get_num_threads()
+    said = f"cores: {usable}; threads of torch: {threads}; studies do best with --workers {usable}"
+    if threads > usable:
+        todo = f"OMP_NUM_THREADS={usable}: more threads than cores slow each other down"
+        findings = [Finding("machine", "threads", "lacking", said, todo)]
+    else:
+        findings = [Finding("machine", "threads", "ok", said)]
+    try:
+        findings.append(Finding("machine", "java", "ok", check_java()))
+    except InputError as error:
+        todo = "only postel smooth --engine spark needs it"
+        findings.append(Finding("machine", "java", "lacking", str(error), todo))
+    return findings
+
+
+def store_finding(path: Path) -> Finding:
+    """Whether the store is whole and can be written, and what it holds; it is only looked at."""
+    if not path.exists():
+        todo = "postel compare, tune and reproduce make one; --store names another"
+        return Finding("store", str(path), "lacking", "is not there yet", todo)
+    try:
+        with _read_only(path) as connection:
+            health = connection.execute("PRAGMA quick_check").fetchone()[0]
+            schema = connection.execute("PRAGMA user_version").fetchone()[0]
+            tables = [
+                name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            ]
+            counts = {
+                name: connection.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0]
+                for name in ("runs", "cells", "failures")
+                if name in tables
+            }
+    except sqlite3.Error as error:
+        todo = "name a store with --store; a damaged one can be saved with: sqlite3 FILE .recover"
+        return Finding("store", str(path), "wrong", f"cannot be read: {error}", todo)
+    if health != "ok" or "runs" not in counts:
+        said = f"is damaged: {health}" if health != "ok" else "is no store of postel's"
+        return Finding("store", str(path), "wrong", said, "sqlite3 FILE .recover, or begin another with --store")
+    said = ", ".join(f"{count:,} {name}" for name, count in counts.items()) + f"; schema {schema}, whole"
+    if not os.access(path, os.W_OK) or not os.access(path.resolve().parent, os.W_OK):
+        todo = "make the file and its folder writable to add results; reports work as it is"
+        return Finding("store", str(path), "lacking", f"{said}, read-only", todo)
+    if counts.get("failures"):
+        return Finding(
+            "store", str(path), "ok", said, "postel report tells why runs failed; the same study retries"
+        )
+    return Finding("store", str(path), "ok", said)
+
+
+def _trial() -> Finding:
+    """PosteL on four nodes, with the numbers that Eq. 1 to 4 give by hand."""
+    import torch
+
+    from postel import PosteL
+    from postel.labels import KnownLabels
+
+    edges = torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]])
+    known = KnownLabels.from_index(torch.tensor([0, 1]), torch.tensor([0, 1]), num_nodes=4)
+    rows = PosteL(alpha=0.5, beta=0.5).soft_labels(edges, known)
+    expected = torch.tensor([[11, 1], [1, 11], [2, 10], [6, 6]], dtype=rows.dtype) / 12
+    if torch.allclose(rows, expected, atol=1e-9):
+        return Finding("core", "soft labels", "ok", "right on a graph of four nodes")
+    return Finding(
+        "core", "soft labels", "wrong", f"came out as {rows.tolist()}", "pip install --upgrade postel torch"
+    )
+
+
+def _extra(name: str, needs: list[tuple[str, str]]) -> Finding:
+    told, lacking = [], []
+    for package, least in needs:
+        try:
+            found = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            lacking.append(package)
+            continue
+        told.append(f"{package} {found}")
+        if _numbers(found) < _numbers(least):
+            lacking.append(f"{package}>={least}")
+    said = ", ".join([*told, *(f"{package} lacks" for package in lacking)]) or "nothing of its own"
+    if lacking:
+        return Finding("extras", name, "lacking", said, f'pip install "postel[{name}]"')
+    return Finding("extras", name, "ok", said)
+
+
+def _folder(area: str, name: str, path: Path, todo: str) -> Finding:
+    nearest = next(parent for parent in (path, *path.resolve().parents) if parent.exists())
+    free = f"{shutil.disk_usage(nearest).free / 1e9:.1f} GB free"
+    if not os.access(nearest, os.W_OK):
+        return Finding(area, name, "lacking", f"{path} cannot be written", todo)
+    return Finding(area, name, "ok", f"{path}, {free}" + ("" if path.exists() else ", made when needed"))
+
+
+@contextlib.contextmanager
+def _read_only(path: Path) -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=5)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The leading numbers of a version, which order it well enough.
+
+    >>> _numbers("2.13.0+cpu") > _numbers("2.6")
+    True
+    """
+    return tuple(int(part) for part in re.findall(r"\d+", version.split("+")[0])[:3])
+
+
+def _cells(finding: Finding) -> tuple[Any, ...]:
+    from rich.markup import escape
+
+    said = escape(finding.said) + (f" [bold]→ {escape(finding.todo)}[/bold]" if finding.todo else "")
+    return _SIGNS[finding.state], escape(finding.name), said

@@ -1,0 +1,274 @@
+"""``postel reproduce``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from postel.cli import options
+
+if TYPE_CHECKING:
+    from postel.experiments.paper.planning import Options, Planned
+    from postel.experiments.paper.product import Product
+    from postel.experiments.paper.running import Watch
+    from postel.experiments.paper.target import Target
+    from postel.experiments.run import Row
+    from postel.experiments.store import Store
+
+ListOption = list[str] | None
+
+
+def reproduce(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="A table or figure, as in table-main; without it, all are listed.", show_default=False
+        ),
+    ] = None,
+    datasets: Annotated[
+        ListOption, typer.Option("--datasets", "-d", help="Datasets, by comma or repeated.", show_default=False)
+    ] = None,
+    backbones: Annotated[
+        ListOption, typer.Option("--backbones", "-b", help="Backbones, by comma or repeated.", show_default=False)
+    ] = None,
+    methods: Annotated[
+        ListOption,
+        typer.Option(
+            "--methods",
+            "-m",
+            help="Methods, by comma or repeated, as in ls or postel:alpha=0.6.",
+            show_default=False,
+        ),
+    ] = None,
+    splits: Annotated[
+        int | None, typer.Option("--splits", help="How many splits, from split 0 on.", min=1, show_default=False)
+    ] = None,
+    protocol: Annotated[
+        str | None, typer.Option("--protocol", help="Splits: paper or stratified.", show_default=False)
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            "--budget",
+            help="Search for each cell: 16 (trials), 30m (minutes), grid, or fixed (none). "
+            "Without it 16 for tables of accuracy, fixed for figures and times.",
+            show_default=False,
+        ),
+    ] = None,
+    max_epochs: Annotated[
+        int | None,
+        typer.Option("--max-epochs", help="Epochs at most; 1000 without it.", min=1, show_default=False),
+    ] = None,
+    workers: Annotated[int, typer.Option("--workers", "-w", help="Processes, of one thread each.", min=1)] = 2,
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", help="Address of a Dask cluster to run on.", show_default=False)
+    ] = None,
+    storage: Annotated[
+        str | None,
+        typer.Option(
+            "--storage", help="URL or file of the trials; beside the store without it.", show_default=False
+        ),
+    ] = None,
+    store: Annotated[Path, typer.Option("--store", help="SQLite file that keeps the rows.")] = Path(
+        "postel.sqlite"
+    ),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the table's or figure's files.")] = Path(
+        "paper"
+    ),
+    data_root: options.DataRoot = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be run and how long it takes, and run nothing.")
+    ] = False,
+    render_only: Annotated[
+        bool, typer.Option("--render-only", help="Make it from what the store has, and run nothing.")
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Make a table or figure of the paper, ours beside the paper's.
+
+    Runs are kept in the store as they finish: after an interruption the same command goes on, and tables that
+    share cells share their runs.
+
+    Example: postel reproduce table-main --datasets texas,cornell --backbones gcn --budget 16 --out paper
+    """
+    from postel.cli.console import out as screen
+    from postel.cli.console import print_json
+    from postel.experiments.budget import Budget
+    from postel.experiments.paper.planning import Options
+    from postel.experiments.paper.product import write_product
+    from postel.experiments.paper.registry import find_target
+    from postel.experiments.store import Store
+
+    if name is None:
+        _list_targets(as_json)
+        return
+    target = find_target(name)
+    if budget is not None:
+        Budget.parse(budget)
+    chosen = Options(
+        datasets=_listed(datasets),
+        backbones=_listed(backbones),
+        methods=_listed(methods),
+        splits=splits,
+        protocol=protocol,
+        budget=budget,
+        max_epochs=max_epochs,
+        workers=workers,
+        scheduler=scheduler,
+        storage=storage,
+        data_root=data_root,
+    )
+    target.plan(chosen)  # what does not fit is told before the store is made
+    kept = Store(store)
+    if dry_run:
+        _tell_plan(target, chosen, kept, as_json)
+        return
+    if not render_only:
+        _run(target, chosen, kept, quiet=as_json)
+    product = target.render(kept, chosen)
+    written = write_product(product, out)
+    if as_json:
+        files = [str(path) for path in written]
+        print_json(
+            {"name": target.name, "rows": product.values.records(), "notes": _notes(product), "files": files}
+        )
+        return
+    _print(product)
+    kinds = ", ".join(path.name for path in written)
+    screen.print(f"in {out}: {kinds}", style="dim")
+
+
+def _listed(texts: list[str] | None) -> tuple[str, ...] | None:
+    """The names of a repeated option; commas part names, but not the settings of a method.
+
+    >>> _listed(["texas,cora", "postel:alpha=0.5,beta=0.1"])
+    ('texas', 'cora', 'postel:alpha=0.5,beta=0.1')
+    """
+    if not texts:
+        return None
+    parts = [part for text in texts for part in ([text] if ":" in text else text.split(","))]
+    return tuple(part.strip() for part in parts if part.strip())
+
+
+def _list_targets(as_json: bool) -> None:
+    from postel.cli.console import print_json, print_table
+    from postel.experiments.paper.registry import find_target, target_names
+
+    titles = [(name, find_target(name).title) for name in target_names()]
+    if as_json:
+        print_json([{"name": name, "title": title} for name, title in titles])
+        return
+    print_table("Tables and figures of the paper", ["name", "what it shows"], titles, left=2)
+
+
+def _tell_plan(target: Target, chosen: Options, kept: Store, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from postel.cli.console import out as screen
+    from postel.cli.console import print_json
+    from postel.experiments.paper.estimate import estimate
+
+    cells = target.plan(chosen)
+    found = estimate(cells, kept, chosen.workers)
+    if as_json:
+        print_json({"name": target.name, **asdict(found), "workers": chosen.workers})
+        return
+    screen.print(f"{target.name}: {target.title}", style="bold")
+    if not cells:
+        screen.print("no training is needed; it takes seconds")
+        return
+    screen.print(f"cells      {found.cells:,} ({found.done:,} of them in {kept.path})")
+    screen.print(f"runs       {found.runs:,}, a run being one split of one setting")
+    screen.print(f"trainings  {found.trainings:,}")
+    screen.print(f"time       about {duration(found.seconds)} with {chosen.workers} workers ({found.how})")
+
+
+def duration(seconds: float) -> str:
+    """Seconds in the unit that a person would use.
+
+    >>> duration(42), duration(600), duration(9000), duration(500_000)
+    ('42 s', '10 min', '2.5 h', '5.8 days')
+    """
+    for size, unit, places in ((86_400, "days", 1), (3600, "h", 1), (60, "min", 0)):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.{places}f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _run(target: Target, chosen: Options, kept: Store, *, quiet: bool) -> None:
+    from postel.cli.console import notes
+
+    with _watched(quiet) as watch:
+        try:
+            target.run(chosen, kept, watch)
+        except KeyboardInterrupt:
+            notes.print(f"interrupted: what was done is kept in {kept.path}; the same command goes on from there")
+            raise typer.Exit(130) from None
+    failures = len(kept.failures())
+    if failures and not quiet:
+        notes.print(f"{failures} runs in {kept.path} failed; their tracebacks are kept there")
+
+
+@contextmanager
+def _watched(quiet: bool) -> Iterator[Watch]:
+    """Someone to be told of progress, shown as a bar on standard error."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    from postel.cli.console import notes
+    from postel.experiments.paper.running import Watch
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("cells, {task.fields[runs]} runs"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    runs = 0
+    with Progress(*columns, console=notes, disable=quiet, transient=True) as progress:
+        bar = progress.add_task("starting", total=None, runs=0)
+
+        def on_cell(number: int, total: int, planned: Planned) -> None:
+            told = f"{planned.dataset}, {planned.backbone}, {planned.variant.label}"
+            progress.update(bar, description=told, completed=number, total=total)
+
+        def on_row(row: Row) -> None:
+            nonlocal runs
+            runs += 1
+            progress.update(bar, runs=runs)
+
+        def on_step(text: str) -> None:
+            progress.update(bar, description=text)
+
+        yield Watch(on_cell, on_row, on_step)
+
+
+def _notes(product: Product) -> list[str]:
+    return list(product.printed.notes)
+
+
+def _print(product: Product) -> None:
+    from rich.markup import escape
+
+    from postel.cli.console import out as screen
+    from postel.cli.console import print_table
+
+    table: Any = product.printed
+    left = sum(column.left for column in table.columns[:4])
+    rows = [[escape(cell) for cell in row] for row in table.shown()]
+    print_table(table.title, table.header, rows, left=left)
+    for note in table.notes:
+        screen.print(escape(note), style="dim")

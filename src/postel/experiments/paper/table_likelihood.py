@@ -1,0 +1,45 @@
+"""The paper's table of likelihood models: every edge alike, every node alike, or each node's own ego graph."""
+
+from __future__ import annotations
+
+from postel.experiments.paper.accuracy import accuracy_product
+from postel.experiments.paper.carried import Carried, carried
+from postel.experiments.paper.names import EIGHT_DATASETS
+from postel.experiments.paper.planning import Options, Planned, plan_cells
+from postel.experiments.paper.product import Product
+from postel.experiments.paper.results import Results
+from postel.experiments.paper.target import Target
+from postel.experiments.paper.variants import ONE_HOT, POSTEL, Variant
+
+_VARIANTS = (
+    ONE_HOT,
+    Variant("postel-local-1", "PosteL (local-1)", "postel", {"likelihood": "local", "hops": 1}, True),
+    Variant("postel-local-2", "PosteL (local-2)", "postel", {"likelihood": "local", "hops": 2}, True),
+    Variant("postel-normalized", "PosteL (norm.)", "postel", {"likelihood": "normalized"}, True),
+    POSTEL,
+)
+
+
+class TableLikelihood(Target):
+    """GCN with PosteL's likelihood estimated in four ways."""
+
+    name = "table-likelihood"
+    title = "Test accuracy with other likelihood models"
+
+    def plan(self, options: Options) -> list[Planned]:
+        """Five rows on eight datasets."""
+        datasets, backbones = options.chosen_datasets(EIGHT_DATASETS), options.chosen_backbones(("gcn",))
+        return plan_cells(options, datasets, backbones, options.among_methods(_VARIANTS))
+
+    def make(self, results: Results, options: Options) -> Product:
+        """Ours beside the paper's."""
+        return accuracy_product(self.name, self.title, self.plan(options), results, _paper)
+
+
+def _paper(cell: Planned) -> Carried | None:
+    if (cell.backbone, cell.protocol) != ("gcn", "paper"):
+        return None
+    return carried("likelihood").get((cell.variant.slug, cell.dataset))
+
+
+TARGET = TableLikelihood()

@@ -1,0 +1,38 @@
+"""The paper's table of accuracies with a tenth of the training labels."""
+
+from __future__ import annotations
+
+from postel.experiments.paper.accuracy import accuracy_product
+from postel.experiments.paper.carried import Carried, carried
+from postel.experiments.paper.planning import Options, Planned, plan_cells
+from postel.experiments.paper.product import Product
+from postel.experiments.paper.results import Results
+from postel.experiments.paper.target import Target
+from postel.experiments.paper.variants import ONE_HOT, POSTEL, POSTEL_WITHOUT_IPL
+
+_DATASETS = ("cora", "citeseer", "texas", "cornell")
+
+
+class TableLimitedLabels(Target):
+    """GCN on one-hot labels, and on PosteL's without and with iterative pseudo-labelling."""
+
+    name = "table-limited-labels"
+    title = "Test accuracy with a tenth of the training labels"
+
+    def plan(self, options: Options) -> list[Planned]:
+        """The three rows on four datasets."""
+        variants = options.among_methods((ONE_HOT, POSTEL_WITHOUT_IPL, POSTEL))
+        protocol = options.fixed_protocol("limited", "table-limited-labels is about the limited splits")
+        datasets, backbones = options.chosen_datasets(_DATASETS), options.chosen_backbones(("gcn",))
+        return plan_cells(options, datasets, backbones, variants, protocol=protocol)
+
+    def make(self, results: Results, options: Options) -> Product:
+        """Ours beside the paper's."""
+        return accuracy_product(self.name, self.title, self.plan(options), results, _paper)
+
+
+def _paper(cell: Planned) -> Carried | None:
+    return carried("limited_labels").get((cell.variant.slug, cell.dataset)) if cell.backbone == "gcn" else None
+
+
+TARGET = TableLimitedLabels()

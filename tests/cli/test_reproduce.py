@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.commands import Here, postel
+from postel.experiments.paper.registry import target_names
+
+SMALL = ("--datasets", "karate", "--splits", "2", "--max-epochs", "6", "-w", "1")
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+    return Here(monkeypatch, capsys)
+
+
+def test_without_a_name_all_targets_are_listed(here: Here, tmp_path: Path) -> None:
+    done = here("reproduce", cwd=tmp_path)
+    assert done.returncode == 0 and all(name in done.stdout for name in target_names())
+    listed = json.loads(here("reproduce", "--json", cwd=tmp_path).stdout)
+    assert [entry["name"] for entry in listed] == target_names() and len(listed) == 18
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_is_printed_and_written_with_a_search(tmp_path: Path) -> None:
+    arguments = (
+        "reproduce",
+        "table-main",
+        *SMALL,
+        "-b",
+        "gcn",
+        "-m",
+        "one_hot,ls",
+        "-m",
+        "postel:alpha=0.5,beta=0",
+    )
+    done = postel(*arguments, "--budget", "2", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "2 trials" in done.stdout and "not run" not in done.stdout
+    assert "postel alpha=0.5 beta=0" in (tmp_path / "paper" / "table-main.txt").read_text()
+    with (tmp_path / "paper" / "table-main.csv").open() as stream:
+        lines = list(csv.DictReader(stream))
+    assert [line["variant"] for line in lines] == ["one_hot", "uniform", "postel alpha=0.5 beta=0"]
+    assert all(line["splits"] == "2" and line["paper"] == "" for line in lines)  # the paper has no karate club
+    again = postel(
+        *arguments, "--render-only", "--store", "postel.sqlite", "--out", "again", "--json", cwd=tmp_path
+    )
+    rows = json.loads(again.stdout)["rows"]
+    assert [row["ours"] for row in rows] == [float(line["ours"]) for line in lines]
+
+
+def test_a_dry_run_runs_nothing_and_says_how_it_knows(here: Here, tmp_path: Path) -> None:
+    done = here("reproduce", "table-main", "--dry-run", cwd=tmp_path)
+    assert done.returncode == 0 and "480" in done.stdout and "stated rate" in done.stdout.replace("\n", " ")
+    counted = json.loads(here("reproduce", "table-main", *SMALL, "--dry-run", "--json", cwd=tmp_path).stdout)
+    # One-hot labels have 8 settings with GCN, fewer than the 16 trials of the rest.
+    assert counted["cells"] == 48 and counted["runs"] < 48 * 16 * 2 and counted["done"] == 0
+    assert not (tmp_path / "paper").exists()
+    assert "no training is needed" in here("reproduce", "figure-toy", "--dry-run", cwd=tmp_path).stdout
+
+
+def test_a_figure_is_written_as_png_and_svg(here: Here, tmp_path: Path) -> None:
+    done = here("reproduce", "figure-loss", *SMALL, "--out", "pictures", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert {path.suffix for path in (tmp_path / "pictures").iterdir()} == {
+        ".txt",
+        ".md",
+        ".csv",
+        ".tex",
+        ".png",
+        ".svg",
+    }
+
+
+def test_json_stands_alone(here: Here, tmp_path: Path) -> None:
+    done = here("reproduce", "table-iterations", *SMALL, "-b", "gcn", "--budget", "fixed", "--json", cwd=tmp_path)
+    said = json.loads(done.stdout)
+    assert said["name"] == "table-iterations" and said["rows"][0]["splits"] == 2
+    assert said["files"] == [f"paper/table-iterations.{ending}" for ending in ("txt", "md", "csv", "tex")]
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("table-mian",), "did you mean table-main"),
+        (("table-main", "--budget", "lots"), "a budget is a number of trials"),
+        (("table-main", "--datasets", "coraa"), "coraa"),
+        (("table-main", "--store", "/proc/x.sqlite", "--dry-run"), "cannot be used as a store"),
+        (("table-products",), "unpack it as ogbn_products"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    arguments: tuple[str, ...], says: str, here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POSTEL_CACHE", str(tmp_path / "cache"))
+    done = here("reproduce", *arguments, cwd=tmp_path)
+    assert done.returncode == 2 and says in done.stderr and len(done.stderr.strip().splitlines()) == 1
