@@ -74,7 +74,7 @@ def add_uniform_noise(distribution: Tensor, beta: float) -> Tensor:
     >>> add_uniform_noise(torch.tensor([[1.0, 0.0]]), 1.0).tolist()
     [[0.75, 0.25]]
     """
-    return (distribution + beta / distribution.size(-1)) / (1 + beta)
+    return (distribution + beta / distribution.size(-1)).div_(1 + beta)
 
 
 def add_off_target_noise(distribution: Tensor, beta: float, classes: Tensor) -> Tensor:

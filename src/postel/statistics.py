@@ -106,12 +106,12 @@ def count_edges(
     def count_block(entries: Tensor) -> None:
         sources, targets = entries
         classes = neighbour_class.index_select(0, targets)
-        keep = None if all_labelled else classes < k
+        if not all_labelled:
+            sources, targets, classes = _select(classes < k, sources, targets, classes)
         if not self_loops:
             apart = sources != targets
-            keep = apart if keep is None else keep.logical_and_(apart)
-        if keep is not None and not bool(keep.all()):
-            sources, classes = _select(keep, sources, classes)
+            if not bool(apart.all()):
+                sources, classes = _select(apart, sources, classes)
         codes = center_class.index_select(0, sources).to(code_type) * (k + 1) + classes
         block_pairs = torch.bincount(codes, minlength=(k + 1) ** 2)
         places = sources.to(torch.int64)
@@ -141,9 +141,9 @@ def _ranks(rows: Tensor, num_nodes: int) -> Tensor:
     return ranks
 
 
-def _select(keep: Tensor, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
+def _select(keep: Tensor, *parts: Tensor) -> list[Tensor]:
     chosen = keep.nonzero().view(-1)
-    return first.index_select(0, chosen), second.index_select(0, chosen)
+    return [part.index_select(0, chosen) for part in parts]
 
 
 def for_each_block(function: Callable[[_Block], None], blocks: Sequence[_Block], workers: int) -> None:

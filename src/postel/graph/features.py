@@ -164,7 +164,7 @@ class _FeatureProduct(torch.autograd.Function):
         first, *others = ctx.transposed
         weight_grad = _scaled_product(first[2], grad[first[0] : first[1]], ctx.scale)
         for low, high, block in others:
-            torch.addmm(weight_grad, block, grad[low:high], alpha=ctx.scale, out=weight_grad)
+            weight_grad.add_(csr_product(block, grad[low:high]), alpha=ctx.scale)
         return None, weight_grad, bias_grad, None, None
 
 

@@ -16,6 +16,9 @@ from torch import Tensor
 
 _INT32_MAX = 2**31 - 1
 
+# From this many columns on, an embedding bag is faster than a sparse product.
+_WIDE = 32
+
 
 class SparseMatrix:
     """A constant matrix [R, C] in compressed rows, with its transpose at hand.
@@ -127,6 +130,8 @@ class Multiplier(Protocol):
 def csr_product(matrix: Tensor | Multiplier, dense: Tensor, scale: float = 1.0) -> Tensor:
     """``scale * matrix @ dense`` [R, D] for a CSR tensor, without gradient.
 
+    A row of the product is a weighted sum of rows of ``dense``, which is what an embedding bag sums: on a CPU its
+    kernel takes less than half the time of the sparse product once the rows are wide. For narrow ones,
     ``torch.mm`` fills the output with zeros twice before it multiplies; writing into an empty one does not.
 
     >>> csr_product(csr_tensor([0, 1, 1], [1], [2.0], (2, 2)), torch.ones(2, 1)).tolist()
@@ -134,6 +139,10 @@ def csr_product(matrix: Tensor | Multiplier, dense: Tensor, scale: float = 1.0) 
     """
     if not isinstance(matrix, Tensor):
         return matrix.multiply(dense, scale)
+    if dense.shape[1] >= _WIDE and dense.dtype == torch.float32 and dense.device.type == "cpu":
+        bags, places, values = matrix.crow_indices(), matrix.col_indices(), matrix.values()
+        out: Tensor = torch.embedding_bag(dense.contiguous(), places, bags, False, 0, False, values, True)[0]
+        return out if scale == 1.0 else out.mul_(scale)
     out = torch.empty((matrix.shape[0], dense.shape[1]), dtype=dense.dtype, device=dense.device)
     return torch.addmm(out, matrix, dense, beta=0.0, alpha=scale, out=out)
 
