@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from postel.cli import main
+from postel.experiments.store import Store
 
 RUN = [sys.executable, "-W", "ignore", "-c", "from postel.cli import main; main()"]
 
@@ -32,6 +35,33 @@ def postel(*arguments: str, cwd: Path, **changes: str) -> subprocess.CompletedPr
         timeout=300,
         check=False,
     )
+
+
+def interrupt(*arguments: str, cwd: Path, ready: Path | None) -> tuple[int, str]:
+    """Exit code and standard error of a command that gets Ctrl-C once it is at work.
+
+    It is when the store ``ready`` holds a row, or without one when the bar of epochs shows.
+    """
+    process = subprocess.Popen(
+        [*RUN, *arguments],
+        cwd=cwd,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and process.poll() is None:
+        if ready is not None and ready.exists() and len(Store(ready)) > 0:
+            break
+        if ready is None and "epoch" in process.stderr.read(200):
+            break
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGINT)
+    return process.wait(60), process.stderr.read()
 
 
 @dataclass(frozen=True)

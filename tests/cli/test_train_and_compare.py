@@ -1,15 +1,11 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
-from cli.commands import RUN, Here, environment, postel
+from cli.commands import Here, interrupt, postel
 from postel import NodeClassifier, load_dataset
 from postel.experiments.store import Store
 
@@ -93,30 +89,6 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
 def test_help_has_an_example(command: str, here: Here, tmp_path: Path) -> None:
     done = here(command, "--help", cwd=tmp_path)
     assert done.returncode == 0 and f"Example: postel {command}" in done.stdout
-
-
-def interrupt(*arguments: str, cwd: Path, ready: Path | None) -> tuple[int, str]:
-    """Exit code and standard error of a command that gets Ctrl-C once it is at work."""
-    process = subprocess.Popen(
-        [*RUN, *arguments],
-        cwd=cwd,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    assert process.stderr is not None
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and process.poll() is None:
-        if ready is not None and ready.exists() and len(Store(ready)) > 0:
-            break
-        if ready is None and "epoch" in process.stderr.read(200):
-            break
-        time.sleep(0.1)
-    os.killpg(process.pid, signal.SIGINT)
-    return process.wait(60), process.stderr.read()
 
 
 def test_an_interrupted_comparison_goes_on_where_it_was(tmp_path: Path) -> None:

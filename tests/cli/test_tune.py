@@ -1,15 +1,11 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
-from cli.commands import RUN, Here, environment, postel
+from cli.commands import Here, interrupt, postel
 from postel.experiments.store import Store
 
 SMALL = ("--splits", "3", "--search-splits", "2", "--max-epochs", "20", "--workers", "1")
@@ -80,25 +76,9 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
 def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Path) -> None:
     arguments = ("tune", "csbm-homophilic", "-m", "postel", "--budget", "4", "--splits", "2", "--workers", "1")
     arguments += ("--search-splits", "1", "--max-epochs", "60", "--store", "s.sqlite")
-    process = subprocess.Popen(
-        [*RUN, *arguments],
-        cwd=tmp_path,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
     store = tmp_path / "s.sqlite"
-    deadline = time.monotonic() + 120
-    while process.poll() is None and time.monotonic() < deadline:
-        if store.exists() and len(Store(store)) > 0:
-            break
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)
-    said = process.communicate(timeout=60)[1]
-    assert process.returncode == 130 and "the same command goes on from there" in said and "Traceback" not in said
+    code, said = interrupt(*arguments, cwd=tmp_path, ready=store)
+    assert code == 130 and "the same command goes on from there" in said and "Traceback" not in said
     kept = len(Store(store))
     assert kept > 0 and Store(store).cells() == []
     done = postel(*arguments, "--json", cwd=tmp_path)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from postel.errors import InputError, require_extra
+from postel.files import write_text
 
 
 @contextlib.contextmanager
@@ -106,5 +107,4 @@ def tables_path(out: str) -> str:
 
 def write_tables(path: Path, tables: dict[str, Any]) -> None:
     """Nothing; ``path`` then holds ``tables`` as JSON."""
-    with placed(path, overwrite=True) as part:
-        part.write_text(json.dumps(tables, indent=2, allow_nan=False) + "\n")
+    write_text(path, json.dumps(tables, indent=2, allow_nan=False) + "\n")
