@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.commands import Here
 from experiments.studies import timeless, tiny_specs
 from postel.experiments.executor import run_all
 from postel.experiments.run import execute
@@ -61,7 +62,10 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[Process]]]:
 
 
 def test_a_cluster_gives_the_same_rows_and_a_killed_worker_costs_a_retry(
-    cluster: tuple[str, list[Process]], tmp_path: Path
+    cluster: tuple[str, list[Process]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     address, workers = cluster
     specs = tiny_specs(6)
@@ -79,6 +83,11 @@ def test_a_cluster_gives_the_same_rows_and_a_killed_worker_costs_a_retry(
     assert workers[0].wait(10) == -signal.SIGKILL
     assert [timeless(row) for row in rows] == [timeless(execute(spec)) for spec in specs]
     assert store.failures() == [] and len(store) == len(specs)
+
+    # The command line reaches it, too.
+    given = ("-m", "one_hot", "--splits", "2", "--max-epochs", "20", "--store", "more.sqlite", "--json")
+    done = Here(monkeypatch, capsys)("compare", "karate", *given, "--scheduler", address, cwd=tmp_path)
+    assert done.returncode == 0 and len(Store(tmp_path / "more.sqlite")) == 2, done.stderr
 
 
 def test_no_cluster_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

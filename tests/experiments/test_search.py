@@ -157,6 +157,8 @@ def test_no_search_runs_the_defaults(store: Store, imagined: Imagined) -> None:
     assert cell["method"] == {"name": "sals", "params": {}} and cell["settings"]["lr"] == 0.01
     assert cell["budget"]["text"] == "no search: default settings" and cell["target"] == "figure-toy"
     assert len(imagined.run) == 4 and cell["pseudo_labels"] is False
+    given = karate(store, "sals", "fixed", fixed={"max_epochs": 20, "lr": 0.05})
+    assert given["budget"]["text"] == "no search: defaults but max_epochs=20 lr=0.05"
     assert not list(store.path.parent.glob("*.trials.sqlite"))
 
 

@@ -136,6 +136,20 @@ def test_scores_equal_brute_force():
         evaluate(logits, index[:0], classes[:0])
 
 
+@pytest.mark.parametrize("scale", [0.5, 5.0, 500.0])  # the last is certain of nearly everything
+def test_scores_equal_torchmetrics(scale):
+    functional = pytest.importorskip("torchmetrics.functional.classification")
+    torch.manual_seed(1)
+    logits, classes = (torch.randn(400, 5) * scale).double(), torch.randint(0, 5, (400,))
+    scores = evaluate(logits, torch.arange(400), classes)
+    ece = functional.multiclass_calibration_error(logits.softmax(1), classes, 5, n_bins=15)
+    f1 = functional.multiclass_f1_score(logits.argmax(1), classes, 5, average="macro")
+    recall = functional.multiclass_accuracy(logits.argmax(1), classes, 5, average="macro")
+    assert scores.ece == pytest.approx(float(ece), abs=1e-6)
+    assert scores.macro_f1 == pytest.approx(float(f1), abs=1e-6)
+    assert scores.balanced_accuracy == pytest.approx(float(recall), abs=1e-6)
+
+
 def test_seeds_are_scoped_and_derived():
     torch.manual_seed(3)
     state = torch.get_rng_state()

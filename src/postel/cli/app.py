@@ -11,6 +11,7 @@ from postel.cli.datasets import datasets
 from postel.cli.demo import demo
 from postel.cli.diagnose import diagnose
 from postel.cli.doctor import doctor
+from postel.cli.export import export
 from postel.cli.fetch import fetch
 from postel.cli.report import report
 from postel.cli.reproduce import reproduce
@@ -54,6 +55,7 @@ for _command in (
     tune,
     reproduce,
     report,
+    export,
     doctor,
 ):
     app.command()(_command)

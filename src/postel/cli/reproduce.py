@@ -73,9 +73,9 @@ def reproduce(
             "--storage", help="URL or file of the trials; beside the store without it.", show_default=False
         ),
     ] = None,
-    store: Annotated[Path, typer.Option("--store", help="SQLite file that keeps the rows.")] = Path(
-        "postel.sqlite"
-    ),
+    store: Annotated[
+        Path, typer.Option("--store", help="SQLite file that keeps the rows, or a folder of exported ones.")
+    ] = Path("postel.sqlite"),
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the table's or figure's files.")] = Path(
         "paper"
     ),
@@ -97,11 +97,12 @@ def reproduce(
     """
     from postel.cli.console import out as screen
     from postel.cli.console import print_json
+    from postel.errors import InputError
+    from postel.experiments.archive import open_results
     from postel.experiments.budget import Budget
     from postel.experiments.paper.planning import Options
     from postel.experiments.paper.product import write_product
     from postel.experiments.paper.registry import find_target
-    from postel.experiments.store import Store
 
     if name is None:
         _list_targets(as_json)
@@ -123,7 +124,11 @@ def reproduce(
         data_root=data_root,
     )
     target.plan(chosen)  # what does not fit is told before the store is made
-    kept = Store(store)
+    if store.is_dir() and not render_only:
+        raise InputError(
+            f"{store} is a folder of results to read; add --render-only, or name a store file to run into"
+        )
+    kept = open_results(store)
     if dry_run:
         _tell_plan(target, chosen, kept, as_json)
         return

@@ -5,13 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from postel.errors import InputError, require_extra
 from postel.experiments.run import Row
+from postel.experiments.spec import RunSpec
 from postel.files import replacing, write_text
+from postel.training.metrics import Scores
+from postel.training.result import Result
+
+_SCORES = tuple(field.name for field in fields(Scores))
+_RESULT = tuple(field.name for field in fields(Result))
 
 
 def flat_line(row: Row) -> dict[str, Any]:
@@ -47,6 +54,31 @@ def flat_line(row: Row) -> dict[str, Any]:
     return {**line, **row.get("made_by", {})}
 
 
+def row_of_line(line: Mapping[str, Any]) -> Row:
+    """The row that :func:`flat_line` made ``line`` of; refused if its spec has another key than its own."""
+    try:
+        values = {name: value for name, value in line.items() if value is not None}
+        said = values.pop("pseudo_labels")
+        settings = {name: values.pop(name) for name in RunSpec.model_fields if name in values}
+        settings["method"] = {"name": settings["method"], "params": json.loads(values.pop("method_params"))}
+        settings["backbone_args"] = json.loads(settings["backbone_args"])
+        settings["pseudo_labels"] = {"yes": True, "no": False}[said] if said in ("yes", "no") else int(said)
+        spec = RunSpec(**settings)
+        scores = {
+            part: {name: values.pop(f"{part}_{name}") for name in _SCORES if f"{part}_{name}" in values} or None
+            for part in ("val", "test")
+        }
+        result = {name: scores[name] if name in scores else values.pop(name) for name in _RESULT}
+        row = {"key": values.pop("key"), "spec": spec.model_dump(mode="json"), "result": result}
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"a line of results does not say what a run was: {error!r}") from error
+    if spec.key != row["key"]:
+        raise InputError(f"the run {row['key']} was changed: its settings belong to {spec.key}")
+    if "collapsed" in values:
+        row["collapsed"] = values.pop("collapsed")
+    return {**row, "made_by": values}
+
+
 def write_lines(rows: Sequence[Row], path: Path) -> int:
     """The number of rows written to ``path``, as CSV or Parquet by its ending."""
     ending = path.suffix.lower()
@@ -65,5 +97,5 @@ def write_lines(rows: Sequence[Row], path: Path) -> int:
         parquet = require_extra("pyarrow.parquet", "tables")
         table = pyarrow.table({name: [line.get(name) for line in lines] for name in columns})
         with replacing(path) as stream:
-            parquet.write_table(table, stream)
+            parquet.write_table(table, stream, compression="zstd")
     return len(lines)

@@ -85,3 +85,18 @@ class Problem:
     def identity(self) -> dict[str, Any]:
         """All of it as plain values: equal problems have equal ones."""
         return {**self.__dict__, "method": self.method.model_dump(mode="json")}
+
+    def asked(self) -> dict[str, Any]:
+        """What a user asked for, as cells keep it."""
+        return asked(self.method.name, self.method.params, self.pseudo_labels, self.fixed)
+
+
+def asked(method: str, params: dict[str, Any], pseudo_labels: bool | int, fixed: dict[str, Any]) -> dict[str, Any]:
+    """What tells a cell from others of its dataset and backbone; a default that was spelled out is no difference.
+
+    >>> asked("uniform", {"epsilon": 0.2}, False, {"lr": 0.05, "max_epochs": 1000})
+    {'method': 'uniform', 'params': {'epsilon': 0.2}, 'pseudo_labels': False, 'fixed': {'lr': 0.05}}
+    """
+    defaults = {name: field.default for name, field in RunSpec.model_fields.items()}
+    told = {name: value for name, value in fixed.items() if name not in defaults or value != defaults[name]}
+    return {"method": method, "params": params, "pseudo_labels": pseudo_labels, "fixed": told}

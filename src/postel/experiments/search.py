@@ -115,15 +115,16 @@ def tune(
     rows = run(specs)
     if not rows:
         raise InputError(f"every run of {what} failed: {reasons[-1]}")
-    asked = {**problem.identity(), "budget": asdict(budget), "splits": chosen_splits, "searched": searched}
+    whole = {**problem.identity(), "budget": asdict(budget), "splits": chosen_splits, "searched": searched}
     cell = {
-        "key": _hash({**asked, "seed": seed, "target": target}),
+        "key": _hash({**whole, "seed": seed, "target": target}),
         **_chosen(specs[0]),
+        "asked": problem.asked(),
         "budget": {
             **asdict(budget),
             "trials": best.trials,
             "search_splits": len(searched),
-            "text": budget.text(best.trials, len(searched), problem.size),
+            "text": budget.text(best.trials, len(searched), problem.size, problem.asked()["fixed"]),
         },
         "validation": best.validation or {"accuracy": mean_accuracy(rows), "loss": mean_loss(rows)},
         "splits": chosen_splits,

@@ -33,7 +33,8 @@ _PATIENCE = 60
 class Store:
     """The rows of a study by the key of their spec, its failures and its cells; the file is made on first use.
 
-    A file that only can be read is fine as long as nothing is added.
+    A file that only can be read is fine as long as nothing is added. ``name`` is what texts call it, its path
+    unless told otherwise.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -43,8 +44,9 @@ class Store:
     {'a': {'key': 'a', 'result': 1}}
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, name: str | None = None) -> None:
         self.path = Path(path)
+        self.name = name or str(path)
         try:
             if not self.path.exists() or self._schema() < len(_STEPS):
                 self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,6 +63,17 @@ class Store:
             connection.execute("INSERT OR IGNORE INTO runs VALUES (?, ?)", (row["key"], _packed(row)))
             for table in ("failures", "claims"):
                 connection.execute(f"DELETE FROM {table} WHERE key = ?", (row["key"],))
+
+    def add_many(self, rows: Iterable[Row]) -> None:
+        """Keep all ``rows`` or, if one of them cannot be had or kept, none."""
+        with self.writing() as connection:
+            packed = ((row["key"], _packed(row)) for row in rows)
+            connection.executemany("INSERT OR IGNORE INTO runs VALUES (?, ?)", packed)
+
+    def keys(self) -> list[str]:
+        """The key of every row, in the order in which they came."""
+        with self.reading() as connection:
+            return [key for (key,) in connection.execute("SELECT key FROM runs ORDER BY rowid")]
 
     def get(self, keys: Iterable[str]) -> dict[str, Row]:
         """The rows that are there, by key."""
@@ -180,7 +193,8 @@ class Store:
 
 
 def _packed(row: Row) -> bytes:
-    return zlib.compress(json.dumps(row, allow_nan=False).encode())
+    # The fastest level: digits of floats hardly get smaller with more effort.
+    return zlib.compress(json.dumps(row, allow_nan=False).encode(), 1)
 
 
 def _unpacked(content: bytes) -> Row:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 #: What stands where there is no value.
@@ -77,6 +77,10 @@ class Table:
     columns: tuple[Column, ...]
     rows: list[tuple[Any, ...]]
     notes: tuple[str, ...] = ()
+
+    def noted(self, note: str) -> Table:
+        """The same with one more note."""
+        return replace(self, notes=(*self.notes, note))
 
     def shown(self) -> list[list[str]]:
         """Every value as text."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from postel.errors import InputError
+from postel.experiments.archive import open_results
 from postel.experiments.run import Row
 from postel.experiments.store import Store
 
@@ -16,24 +17,23 @@ _AT_ONCE = 100
 
 
 def open_store(path: str | Path) -> Store:
-    """The store at ``path``, which must be there: a report of nothing is a slip of the name.
+    """The store at ``path``, a file or an archive; it must be there: a report of nothing is a slip of the name.
 
     >>> open_store("no-such.sqlite")
     Traceback (most recent call last):
         ...
     postel.errors.InputError: there is no store no-such.sqlite; name one with --store, or fill it with ...
     """
-    if not Path(path).is_file():
+    if not Path(path).exists():
         raise InputError(
             f"there is no store {path}; name one with --store, or fill it with postel compare, tune or reproduce"
         )
-    return Store(path)
+    return open_results(path)
 
 
 def thin_rows(store: Store) -> list[Row]:
     """Every row with test scores, its rounds replaced by ``curves`` and ``matrices`` of the best one."""
-    with store.reading() as connection:
-        keys = [key for (key,) in connection.execute("SELECT key FROM runs ORDER BY rowid")]
+    keys = store.keys()
     rows: list[Row] = []
     for start in range(0, len(keys), _AT_ONCE):
         rows += [thin(row) for row in store.rows(keys[start : start + _AT_ONCE]) if row["result"]["test"]]
@@ -41,8 +41,10 @@ def thin_rows(store: Store) -> list[Row]:
 
 
 def thin(row: Row) -> Row:
-    """``row`` with ``curves`` and ``matrices`` in the place of ``rounds``."""
+    """``row`` with ``curves`` and ``matrices`` in the place of ``rounds``; empty ones if those were not kept."""
     kept = {name: value for name, value in row.items() if name != "rounds"}
+    if "rounds" not in row:
+        return {**kept, "curves": {"epochs": [], "best": row["result"]["best_epoch"], "loss": {}}, "matrices": []}
     return {**kept, "curves": curves_of(row), "matrices": matrices_of(row)}
 
 

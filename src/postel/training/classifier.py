@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from postel.backbones import Backbone, ModelFn, backbone_class, make_backbone
-from postel.errors import InputError, require_extra
+from postel.errors import InputError
 from postel.graph import Graph, LargeGraph, prepare
 from postel.labels import KnownLabels
 from postel.smoothers import OneHot, Smoother
@@ -105,7 +105,6 @@ class NodeClassifier:
         smoother = OneHot() if self.smoother is None else self.smoother
         if not isinstance(smoother, Smoother):
             raise InputError(f"smoother must be a soft-label method such as PosteL(), got {smoother!r}")
-        require_extra("torchmetrics", "training")  # a missing package is told before the training, not after it
         graph, fit_objective = self._prepared(data)
         sets, num_classes = labelled_sets(data, self.num_classes, graph.device)
         index, classes = sets["train"]

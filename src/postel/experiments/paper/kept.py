@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Iterator
 from typing import Any
 
 from postel.experiments.store import Store
 
 _TABLE = "CREATE TABLE IF NOT EXISTS measured (target TEXT, key TEXT, value BLOB, PRIMARY KEY (target, key))"
+
+_THERE = "SELECT 1 FROM sqlite_master WHERE name = 'measured'"
 
 
 class Kept:
@@ -36,8 +39,16 @@ class Kept:
     def get(self, target: str, key: str) -> Any:
         """The value, or None if there is none."""
         with self.store.reading() as connection:
-            if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'measured'").fetchone() is None:
+            if connection.execute(_THERE).fetchone() is None:
                 return None
             query = "SELECT value FROM measured WHERE target = ? AND key = ?"
             found = connection.execute(query, (target, key)).fetchone()
         return None if found is None else json.loads(zlib.decompress(found[0]))
+
+    def all(self) -> Iterator[tuple[str, str, Any]]:
+        """Every target, key and value, in their order."""
+        with self.store.reading() as connection:
+            if connection.execute(_THERE).fetchone() is None:
+                return
+            for target, key, value in connection.execute("SELECT * FROM measured ORDER BY target, key"):
+                yield target, key, json.loads(zlib.decompress(value))

@@ -12,6 +12,7 @@ from postel.datasets.catalog import catalog_entry
 from postel.datasets.splits import check_protocol
 from postel.errors import InputError
 from postel.experiments.paper.variants import Variant, parse_variant
+from postel.experiments.problem import asked
 
 #: The search that tables take unless told otherwise: small, and the same for every method.
 TABLE_BUDGET = "16"
@@ -120,13 +121,7 @@ class Planned:
 
     def asked(self) -> dict[str, Any]:
         """What tells it from other cells of its dataset and backbone, as the store keeps it."""
-        variant = self.variant
-        return {
-            "method": variant.method,
-            "params": variant.params,
-            "pseudo_labels": variant.pseudo_labels,
-            "fixed": self.fixed,
-        }
+        return asked(self.variant.method, self.variant.params, self.variant.pseudo_labels, self.fixed)
 
 
 def plan_cells(

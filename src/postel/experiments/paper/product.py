@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,15 @@ class Product:
     lines: Table | None = None
     matrix: Table | None = None
     figures: dict[str, Figure] = field(default_factory=dict)
+
+    def with_note(self, note: str) -> Product:
+        """The same with ``note`` under every table."""
+        return replace(
+            self,
+            values=self.values.noted(note),
+            lines=self.lines and self.lines.noted(note),
+            matrix=self.matrix and self.matrix.noted(note),
+        )
 
     @property
     def printed(self) -> Table:

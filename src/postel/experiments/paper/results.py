@@ -86,13 +86,14 @@ class Results:
 
         Where no budget was asked for, the cell with the most splits and then the largest search is taken. Rows
         come without their curves unless ``rounds`` is wanted: those of a whole table would not fit into memory.
+        A cell of which not all curves were kept is passed over then.
         """
         if planned.base is not None:
             return self._swept(planned, planned.base)
         fitting = [cell for cell in self.cells if fits(cell, planned)]
         for cell in sorted(fitting, key=lambda cell: _worth(cell, planned), reverse=True):
             rows = [row for row in self._rows(cell["run_keys"], rounds) if row["spec"]["split"] < planned.splits]
-            if rows:
+            if rows and not (rounds and any("rounds" not in row for row in rows)):
                 return Outcome(planned, _in_order(rows), cell["budget"]["text"])
         return None
 

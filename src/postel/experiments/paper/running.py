@@ -61,7 +61,7 @@ def run_cell(planned: Planned, options: Options, store: Store, watch: Watch, tar
     """
     failed = len(store.failures())
     try:
-        cell = tune(
+        tune(
             planned.dataset,
             planned.backbone,
             planned.variant.text,
@@ -82,5 +82,3 @@ def run_cell(planned: Planned, options: Options, store: Store, watch: Watch, tar
         if len(store.failures()) == failed:
             raise
         watch.on_step(str(error))
-        return
-    store.add_cell({**cell, "asked": planned.asked()})

@@ -38,7 +38,7 @@ class Target(ABC):
 
     def render(self, store: Store, options: Options) -> Product:
         """The table or figure of what is in the store; nothing is run, and what is missing is marked."""
-        return self.make(Results(store), options)
+        return self.make(Results(store), options).with_note(f"Rows: {store.name}.")
 
     @abstractmethod
     def make(self, results: Results, options: Options) -> Product:
