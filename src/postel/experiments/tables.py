@@ -32,6 +32,7 @@ _LATEX = {
     "α": r"$\alpha$",
     "β": r"$\beta$",
     "Δ": r"$\Delta$",
+    "‡": r"$^{\ddagger}$",
     "✓": r"$\checkmark$",
     "×": r"$\times$",
 }
@@ -49,10 +50,10 @@ def as_text(value: Any) -> str:
 def decimals(places: int, *, signed: bool = False) -> Callable[[Any], str]:
     """A way to show numbers with so many decimals, a dash for None.
 
-    >>> decimals(2)(1.005e2), decimals(1, signed=True)(0.25), decimals(1)(None)
-    ('100.50', '+0.2', '–')
+    >>> decimals(2)(1.005e2), decimals(1, signed=True)(0.25), decimals(1)(-0.01), decimals(1)(None)
+    ('100.50', '+0.2', '0.0', '–')
     """
-    return lambda value: NOTHING if value is None else f"{value:{'+' if signed else ''},.{places}f}"
+    return lambda value: NOTHING if value is None else f"{value:{'+' if signed else ''}z,.{places}f}"
 
 
 @dataclass(frozen=True)

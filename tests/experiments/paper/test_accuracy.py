@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from postel.experiments.tables import csv_text, latex
 
 OPTIONS = Options(datasets=("texas", "cora"), backbones=("gcn",), methods=("one_hot", "ls", "postel"))
 ONE_HOT_SCORES = [0.80, 0.70, 0.75, 0.85]
+SIGNS = list(itertools.product((-1, 1), repeat=4))
 POSTEL_SCORES = [0.8213, 0.7402, 0.8031, 0.8354]
 
 
@@ -171,3 +173,48 @@ def test_rounds_and_seconds_are_means_of_the_rows(store: Store, fill) -> None:
     assert times["PosteL"]["paper times one-hot"] == pytest.approx(3.38 / 0.83)
     assert (times["KD"]["state"], times["KD"]["n"]) == ("not run", 0)
     assert balanced(latex(table.printed, "tab:x"))
+
+
+def test_gains_are_paired_and_a_pair_that_was_not_run_says_so(store: Store, fill) -> None:
+    fill(cell("texas", ONE_HOT), ONE_HOT_SCORES)
+    fill(cell("texas", POSTEL), POSTEL_SCORES, collapsed=[True, True, True, False])
+    records = find_target("table-gains").render(store, OPTIONS).values.records()
+    found = {(row["dataset"], row["method"], row["over"]): row for row in records}
+    assert len(found) == 6
+    gain = found["texas", "PosteL", "one-hot"]
+    pairs = 100 * (np.array(POSTEL_SCORES) - np.array(ONE_HOT_SCORES))
+    assert gain["gain"] == pytest.approx(pairs.mean()) and gain["low"] < gain["gain"] < gain["high"]
+    sums = [abs(sum(sign * pair for sign, pair in zip(signs, pairs, strict=True))) for signs in SIGNS]
+    assert gain["p"] == pytest.approx(np.mean([total >= abs(pairs.sum()) - 1e-9 for total in sums]))
+    paper = carried_main()
+    assert gain["paper"] == pytest.approx(
+        paper["gcn", "postel", "texas"].value - paper["gcn", "one_hot", "texas"].value
+    )
+    assert gain["state"] == "one class" and gain["splits"] == 4 and gain["collapsed"] == 3
+    assert gain["p"] > 0.05 and gain["reads"] == "open"  # four pairs cannot say more
+    assert found["texas", "LS", "one-hot"]["state"] == found["cora", "PosteL", "LS"]["state"] == "not run"
+
+
+@pytest.mark.parametrize(("step", "reads"), [(0.02, "more"), (-0.02, "less")])
+def test_what_is_clear_is_said(store: Store, fill, step: float, reads: str) -> None:
+    scores = [0.5 + 0.01 * split for split in range(10)]
+    fill(cell("texas", ONE_HOT), scores)
+    fill(cell("texas", LS), [score + step for score in scores])
+    records = find_target("table-gains").render(store, OPTIONS).values.records()
+    assert [row["reads"] for row in records[:3]] == [None, reads, None]
+    assert records[1]["p"] == pytest.approx(2 / 2**10)
+
+
+def test_different_budgets_at_one_place_are_told(store: Store, fill) -> None:
+    fill(cell("texas", ONE_HOT), ONE_HOT_SCORES)
+    fill(cell("texas", POSTEL), POSTEL_SCORES)
+    fill(cell("cora", POSTEL), POSTEL_SCORES)
+    for target in ("table-main", "table-gains"):
+        assert "different budgets" not in " ".join(find_target(target).render(store, OPTIONS).printed.notes)
+    (postel,) = [found for found in store.cells() if found["key"].startswith("texas gcn postel")]
+    store.add_cell({**postel, "budget": {**postel["budget"], "amount": 8}})
+    notes = find_target("table-main").render(store, OPTIONS).printed.notes
+    assert any(note.endswith("different budgets, so compare with care: GCN on Texas.") for note in notes)
+    gains = find_target("table-gains").render(store, OPTIONS)
+    assert gains.values.records()[0]["state"] == "unequal search" and "‡" in gains.printed.rows[0][3]
+    assert any("no fair comparison" in note for note in gains.printed.notes)

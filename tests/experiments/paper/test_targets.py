@@ -31,13 +31,15 @@ NEEDS: dict[str, Options] = {
     "table-main": Options(
         datasets=("karate",), backbones=("gcn", "mlp"), splits=2, budget="2", max_epochs=6, workers=1
     ),
-    "table-iterations": Options(
-        datasets=("karate",), backbones=("gcn", "mlp"), splits=2, budget="fixed", max_epochs=6, workers=1
+    **dict.fromkeys(
+        ("table-iterations", "table-gains"),
+        Options(datasets=("karate",), backbones=("gcn", "mlp"), splits=2, budget="fixed", max_epochs=6, workers=1),
     ),
     "figure-loss-all": Options(datasets=("karate", "csbm-homophilic"), splits=1, max_epochs=6, workers=1),
 }
 COUNTS = {
     "table-main": 12,
+    "table-gains": 6,
     "table-limited-labels": 3,
     "table-iterations": 2,
     "table-time": 8,

@@ -21,7 +21,7 @@ _NOTES = (
     "Test accuracy in percent; ±: larger side of the 95 % bootstrap interval over 1000 resamples, as the paper's "
     "code takes it; brackets: the ordinary 95 % interval over 10,000; difference: ours − paper."
 )
-_COLLAPSE_NOTE = f"{COLLAPSED} most of its models predict one class for every test node."
+COLLAPSE_NOTE = f"{COLLAPSED} most of its models predict one class for every test node."
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def _notes(lines: Sequence[Line]) -> list[str]:
     run = [line.ours for line in lines if line.ours is not None]
     notes = [_NOTES]
     if any(outcome.has_collapsed for outcome in run):
-        notes.append(_COLLAPSE_NOTE)
+        notes.append(COLLAPSE_NOTE)
     if run:
         counts = sorted({len(outcome.rows) for outcome in run})
         notes.append(
@@ -174,6 +174,13 @@ def _notes(lines: Sequence[Line]) -> list[str]:
         shares = {dataset_label(outcome.planned.dataset): outcome.majority for outcome in run}
         told = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
         notes.append(f"A constant answer, the majority class of the test nodes, scores: {told}.")
+    places: dict[tuple[str, str], set[object]] = {}
+    for outcome in run:
+        place = (backbone_label(outcome.planned.backbone), dataset_label(outcome.planned.dataset))
+        places.setdefault(place, set()).add(outcome.allowed)
+    unequal = [f"{network} on {name}" for (network, name), allowed in places.items() if len(allowed) > 1]
+    if unequal:
+        notes.append(f"Methods were searched with different budgets, so compare with care: {', '.join(unequal)}.")
     missing = len(lines) - len(run)
     if missing:
         notes.append(f"{missing} of {len(lines)} cells are not run.")

@@ -33,6 +33,7 @@ class Outcome:
     planned: Planned
     rows: list[Row]
     budget: str
+    allowed: tuple[str, float] = ("fixed", 0)  # kind and amount, the same for methods that are compared fairly
 
     @cached_property
     def accuracies(self) -> list[float]:
@@ -94,7 +95,8 @@ class Results:
         for cell in sorted(fitting, key=lambda cell: _worth(cell, planned), reverse=True):
             rows = [row for row in self._rows(cell["run_keys"], rounds) if row["spec"]["split"] < planned.splits]
             if rows and not (rounds and any("rounds" not in row for row in rows)):
-                return Outcome(planned, _in_order(rows), cell["budget"]["text"])
+                budget = cell["budget"]
+                return Outcome(planned, _in_order(rows), budget["text"], (budget["kind"], budget["amount"]))
         return None
 
     def _swept(self, planned: Planned, base: Planned) -> Outcome | None:
@@ -102,7 +104,7 @@ class Results:
         if found is None:
             return None
         rows = self._rows([spec.key for spec in swept_specs(planned, found)], rounds=False)
-        return Outcome(planned, _in_order(rows), found.budget) if rows else None
+        return Outcome(planned, _in_order(rows), found.budget, found.allowed) if rows else None
 
     def _rows(self, keys: Sequence[str], rounds: bool) -> list[Row]:
         if rounds:

@@ -12,8 +12,8 @@ from postel.experiments.paper.target import Target
 from postel.experiments.paper.variants import SIX
 
 _NOTE = (
-    "The paper took its one-hot figures from He et al. (2021) and searched only for the other rows; here every "
-    "row has the same search."
+    "The paper took its one-hot figures from He et al. (2021) and searched only for the other rows; here one-hot "
+    "labels have the budget of the others."
 )
 
 
@@ -32,10 +32,11 @@ class TableMain(Target):
 
     def make(self, results: Results, options: Options) -> Product:
         """Ours beside the paper's."""
-        return accuracy_product(self.name, self.title, self.plan(options), results, _paper, [_NOTE])
+        return accuracy_product(self.name, self.title, self.plan(options), results, paper_figure, [_NOTE])
 
 
-def _paper(cell: Planned) -> Carried | None:
+def paper_figure(cell: Planned) -> Carried | None:
+    """What the paper has for a cell of its main table, or None."""
     if cell.protocol != "paper":
         return None  # the paper's figures are of its own splits
     return carried_main().get((cell.backbone, cell.variant.slug, cell.dataset))
