@@ -23,7 +23,7 @@ def test_tune_prints_cells_that_the_store_keeps_and_goes_on(here: Here, tmp_path
     assert done.returncode == 0, done.stderr
     cells = json.loads(done.stdout)["cells"]
     assert [cell["method"]["name"] for cell in cells] == ["one_hot", "postel"]
-    assert {cell["budget"]["text"] for cell in cells} == {"5 trials of TPE, 2 search splits"}
+    assert {cell["budget"]["text"] for cell in cells} == {"5 trials, 2 search splits"}
     for cell in cells:
         accuracies = [
             100 * row["result"]["test"]["accuracy"] for row in Store(tmp_path / "s.sqlite").rows(cell["run_keys"])

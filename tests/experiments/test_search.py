@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import itertools
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from postel.datasets.stored import StoredGraph
 from postel.datasets.synthetic import csbm
 from postel.experiments import executor, pools
 from postel.experiments.budget import Budget
-from postel.experiments.proposals import propose
+from postel.experiments.proposals import METHOD_TRIALS, NETWORK_TRIALS, propose
 from postel.experiments.run import Row
 from postel.experiments.search import tune
 from postel.experiments.spaces import size_of, space_of, start_of
@@ -110,7 +112,7 @@ def test_the_full_grid_finds_the_best_on_validation(store: Store, imagined: Imag
 def test_every_method_has_the_same_number_of_trials(store: Store, imagined: Imagined) -> None:
     for method in ("one_hot", "uniform", "postel"):
         cell = karate(store, method, "6")
-        assert cell["budget"]["trials"] == 6 and cell["budget"]["text"] == "6 trials of TPE, 3 search splits"
+        assert cell["budget"]["trials"] == 6 and cell["budget"]["text"] == "6 trials, 3 search splits"
         tried = {
             (spec.method.label, spec.lr, spec.weight_decay) for spec in imagined.run if spec.method.name == method
         }
@@ -148,7 +150,7 @@ def test_a_search_with_minutes_stops_in_time_and_goes_on_with_what_is_left(
     clock = itertools.count(0, 6.0)  # a batch takes six seconds
     monkeypatch.setattr("postel.experiments.search_loop.time.monotonic", lambda: next(clock))
     cell = karate(store, "postel", "0.3m", fixed={"lr": 0.05})
-    assert cell["budget"]["trials"] == 12 and "12 trials of TPE in 0.3 minutes" in cell["budget"]["text"]
+    assert cell["budget"]["trials"] == 12 and "12 trials in 0.3 minutes" in cell["budget"]["text"]
     assert karate(store, "postel", "0.3m", fixed={"lr": 0.05}) == cell
 
 
@@ -211,16 +213,52 @@ def test_a_storage_that_cannot_be_written_is_a_sentence_and_stays_whole(
 
 def test_proposals_are_a_function_of_what_was_tried() -> None:
     space = space_of("gcn", "postel")
+    start = start_of(space, "gcn", "postel")
     study = optuna.create_study(direction="maximize")
     distributions = {name: optuna.distributions.CategoricalDistribution(values) for name, values in space.items()}
     seen = []
     for number in range(20):
-        setting = propose(space, study.trials, 7, number)
-        assert setting == propose(space, study.trials, 7, number) and setting not in seen
+        setting = propose(space, study.trials, 7, number, start)
+        assert setting == propose(space, study.trials, 7, number, start) and setting not in seen
         seen.append(setting)
         value = -abs(setting["method.alpha"] - 0.3)
         study.add_trial(optuna.trial.create_trial(value=value, params=setting, distributions=distributions))
-    assert seen[0] != propose(space, [], 8, 0)
+    assert seen[0] == start and seen[1] != propose(space, [], 8, 1, start)
+
+
+def test_every_method_begins_with_the_same_settings_of_the_network(store: Store, imagined: Imagined) -> None:
+    networks: dict[str, list[Any]] = {}
+    for method in SMOOTHERS:
+        karate(store, method, "16", search_splits=1)
+        trials = _trials(store, method)
+        networks[method] = [(params["lr"], params["weight_decay"]) for params, _ in trials]
+        own = [{name: value for name, value in params.items() if "." in name} for params, _ in trials]
+        assert all(params == own[0] for params in own[:NETWORK_TRIALS])
+        if own[0]:
+            value, best = max(
+                ((value or 0, -place) for place, (_, value) in enumerate(trials[:8])), default=(0, 0)
+            )
+            assert {networks[method][place] for place in range(8, 12)} == {networks[method][-best]} and value > 0
+            assert len({str(params) for params in own[8:12]}) == METHOD_TRIALS
+    assert len(set(networks["one_hot"])) == 8 == len(networks["one_hot"])
+    assert all(found[:8] == networks["one_hot"] for found in networks.values())
+
+
+def _trials(store: Store, method: str) -> list[tuple[dict[str, Any], float | None]]:
+    storage = optuna.storages.RDBStorage(storage_url(None, store.path))
+    (name,) = [found for found in optuna.get_all_study_names(storage) if f" {method} " in found]
+    return [(trial.params, trial.value) for trial in optuna.load_study(study_name=name, storage=storage).trials]
+
+
+def test_searches_that_start_together_share_a_new_storage(store: Store) -> None:
+    url, together = storage_url(None, store.path), threading.Barrier(6)
+
+    def begin(_: int) -> int:
+        together.wait(30)
+        return len(Trials(url, "search", {"lr": [0.01]}).known())
+
+    with ThreadPoolExecutor(6) as pool:
+        assert list(pool.map(begin, range(6))) == [0] * 6
 
 
 def test_a_small_space_is_tried_to_its_end() -> None:
@@ -228,7 +266,7 @@ def test_a_small_space_is_tried_to_its_end() -> None:
     study = optuna.create_study(direction="maximize")
     distributions = {name: optuna.distributions.CategoricalDistribution(values) for name, values in space.items()}
     for number in range(9):
-        setting = propose(space, study.trials, 0, number)
+        setting = propose(space, study.trials, 0, number, {"a": 1, "b": None})
         study.add_trial(optuna.trial.create_trial(value=1.0, params=setting, distributions=distributions))
     assert len({tuple(trial.params.values()) for trial in study.trials}) == 9
 

@@ -92,7 +92,7 @@ def cell(
             "amount": trials,
             "trials": trials,
             "search_splits": 3,
-            "text": f"{trials} trials of TPE, 3 search splits",
+            "text": f"{trials} trials, 3 search splits",
         },
         "validation": {"accuracy": centre, "loss": 0.61},
         "splits": list(splits),

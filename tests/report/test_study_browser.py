@@ -180,7 +180,7 @@ def test_a_click_opens_a_detail_with_all_its_parts(page: Any) -> None:
         assert part in detail.text
     assert len(detail.find_elements("css selector", "svg")) == 3
     assert len(detail.find_elements("css selector", ".heat table")) == 2
-    assert "up to" not in detail.text and "16 trials of TPE, 3 search splits" in detail.text
+    assert "up to" not in detail.text and "16 trials, 3 search splits" in detail.text
     assert page.execute_script("const d = arguments[0]; return d.scrollWidth <= d.clientWidth", detail)
     assert fits(page)
     page.back()

@@ -16,7 +16,7 @@ class Budget:
     """A number of trials, of minutes, the full grid, or none at all: the defaults as they are.
 
     >>> Budget.parse("16"), Budget.parse("1.5m").text(40, 3)
-    (Budget(kind='trials', amount=16), '40 trials of TPE in 1.5 minutes, 3 search splits')
+    (Budget(kind='trials', amount=16), '40 trials in 1.5 minutes, 3 search splits')
     """
 
     kind: Literal["fixed", "grid", "trials", "minutes"]
@@ -56,5 +56,5 @@ class Budget:
         if trials == size:
             return f"all {trials} settings within {limit}, {over}"
         if self.kind == "minutes":
-            return f"{trials} trials of TPE in {limit}, {over}"
-        return f"{trials} trials of TPE, {over}"
+            return f"{trials} trials in {limit}, {over}"
+        return f"{trials} trials, {over}"

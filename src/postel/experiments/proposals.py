@@ -1,4 +1,9 @@
-"""What to try next: a pure function of what was tried, so that a killed search goes on as if it were not."""
+"""What to try next: a pure function of what was tried, so that a killed search goes on as if it were not.
+
+A search begins with settings of the network, the method being at its defaults: the same settings in the same order
+for every method. Chance draws of learning rates would otherwise decide between methods that have few trials each.
+Then it draws settings of the method, with the network as it did best so far; TPE takes over when both were seen.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,10 @@ from postel.experiments.spaces import Space
 
 Setting = dict[str, Any]
 
-# Trials before TPE has enough to go by; until then settings are drawn at random.
+#: Trials for the network alone, at most, and then for the method alone.
+NETWORK_TRIALS, METHOD_TRIALS = 8, 4
+
+# Trials before TPE has enough to go by; until then it draws at random.
 _STARTUP = 8
 _DRAWS = 100
 
@@ -30,24 +38,61 @@ def untried(space: Space, history: Sequence[Any]) -> Iterator[Setting]:
             yield dict(zip(space, values, strict=True))
 
 
-def propose(space: Space, history: Sequence[Any], seed: int, number: int) -> Setting:
-    """The setting of trial ``number``: what TPE makes of ``history`` (Optuna's trials over ``space``, also running
-    ones), or a random one if that has been tried; there has to be one that has not.
+def propose(space: Space, history: Sequence[Any], seed: int, number: int, start: Setting) -> Setting:
+    """The setting of trial ``number`` after the trials ``history`` (Optuna's, also running ones) of a search that
+    begins at ``start``; there has to be one that has not been tried.
 
-    >>> propose({"a": [1]}, [], seed=0, number=0)
-    {'a': 1}
+    >>> propose({"lr": [1, 2], "method.a": [3]}, [], seed=0, number=1, start={"lr": 1, "method.a": 3})
+    {'lr': 2, 'method.a': 3}
     """
     tried = {_frozen(space, trial.params) for trial in history}
     entropy = np.random.SeedSequence([seed, number])
-    setting = _tpe(space, history, int(entropy.generate_state(1)[0]))
-    if _frozen(space, setting) not in tried:
-        return setting
     rng = np.random.default_rng(entropy)
+    networks = _networks(space, start, seed)
+    own = {name: values for name, values in space.items() if name.startswith(_METHOD)}
+    setting: Setting | None
+    if number < len(networks):
+        setting = networks[number]
+    elif own and number < len(networks) + METHOD_TRIALS:
+        best = _best(history) or start
+        setting = _untried_draw(space, {name: [best[name]] for name in space} | own, tried, rng)
+    else:
+        setting = _tpe(space, history, int(entropy.generate_state(1)[0]))
+    if setting is None or _frozen(space, setting) in tried:
+        setting = _untried_draw(space, space, tried, rng)
+    return setting or next(untried(space, history))
+
+
+_METHOD = "method."
+
+
+def _networks(space: Space, start: Setting, seed: int) -> list[Setting]:
+    """Settings that differ from ``start`` in the network only, ``start`` first and the others shuffled."""
+    names = [name for name in space if not name.startswith(_METHOD)]
+    settings = [
+        {**start, **dict(zip(names, values, strict=True))}
+        for values in itertools.product(*(space[name] for name in names))
+    ]
+    order = np.random.default_rng(seed).permutation(len(settings))
+    shuffled = [settings[place] for place in order if settings[place] != start]
+    return [start, *shuffled][:NETWORK_TRIALS]
+
+
+def _best(history: Sequence[Any]) -> Setting | None:
+    """The setting of the best trial that was not cut short."""
+    complete = [trial for trial in history if trial.state.name == "COMPLETE"]
+    return max(complete, key=lambda trial: (trial.value, -trial.number)).params if complete else None
+
+
+def _untried_draw(
+    space: Space, among: Space, tried: set[tuple[Any, ...]], rng: np.random.Generator
+) -> Setting | None:
+    """A random setting of ``among`` that is new to ``space``, or None if many draws find none."""
     for _ in range(_DRAWS):
-        setting = {name: values[int(rng.integers(len(values)))] for name, values in space.items()}
+        setting = {name: values[int(rng.integers(len(values)))] for name, values in among.items()}
         if _frozen(space, setting) not in tried:
             return setting
-    return next(untried(space, history))
+    return None
 
 
 def _tpe(space: Space, history: Sequence[Any], seed: int) -> Setting:

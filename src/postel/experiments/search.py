@@ -62,7 +62,7 @@ def tune(
     ...     cell = tune("karate", "gcn", "uniform", splits=[0, 1], search_splits=1, budget="2", store=store,
     ...                 workers=1, fixed={"max_epochs": 5})
     ...     len(store.cells()), len(cell["run_keys"]), cell["budget"]["text"]
-    (1, 2, '2 trials of TPE, 1 search split')
+    (1, 2, '2 trials, 1 search split')
     """
     budget = Budget.parse(budget) if isinstance(budget, str) else budget
     problem = Problem.of(

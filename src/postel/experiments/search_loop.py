@@ -104,11 +104,9 @@ class Search:
         if self._is_grid:
             yield from itertools.islice(untried(space, known), max(count, 0))
             return
+        start = start_of(space, self.problem.backbone, self.problem.method.name)
         for _ in range(count):
-            if known:
-                yield propose(space, known, self.seed, len(known))
-            else:
-                yield start_of(space, self.problem.backbone, self.problem.method.name)
+            yield propose(space, known, self.seed, len(known), start)
 
     def _evaluate(self, batch: Sequence[Any]) -> None:
         """Run the trials of ``batch``, report after every split, cut short what is hopeless, and close them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ from postel.experiments.spaces import Space
 
 # Seconds after which a trial of another machine that nobody has touched is given up for lost.
 _LOST = 3600.0
+
+# What a database says when two processes make the same table or line in it.
+_CLASH = re.compile("already exists|unique|duplicate|locked", re.IGNORECASE)
 
 # Trials that have to be finished before one may be cut short.
 _UNPRUNED = 4
@@ -38,8 +42,16 @@ class Trials:
         self.url, self.space = url, space
         options = {"connect_args": {"timeout": 60}} if url.startswith("sqlite:") else {"pool_pre_ping": True}
         try:
-            self.storage = self.optuna.storages.RDBStorage(url, engine_kwargs=options)
-            self.study = self.optuna.create_study(
+            self.study = self._opened(name, options)
+        except Exception as error:
+            raise InputError(f"{url} cannot be used as a storage of trials: {_cause(error)}") from error
+        self._study_id = self.storage.get_study_id_from_name(name)
+
+    def _opened(self, name: str, options: dict[str, Any], tries: int = 6) -> Any:
+        """The study called ``name``, made if need be; other processes may be making it at the same moment."""
+        try:
+            self.storage = self.optuna.storages.RDBStorage(self.url, engine_kwargs=options)
+            return self.optuna.create_study(
                 storage=self.storage,
                 study_name=name,
                 direction="maximize",
@@ -47,8 +59,10 @@ class Trials:
                 load_if_exists=True,
             )
         except Exception as error:
-            raise InputError(f"{url} cannot be used as a storage of trials: {_cause(error)}") from error
-        self._study_id = self.storage.get_study_id_from_name(name)
+            if tries == 1 or not _CLASH.search(f"{error} {error.__cause__}"):
+                raise
+        time.sleep(0.5)
+        return self._opened(name, options, tries - 1)
 
     @contextlib.contextmanager
     def told(self) -> Iterator[None]:

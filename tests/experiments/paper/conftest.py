@@ -56,7 +56,7 @@ def fill(store: Store) -> Fill:
                     "kind": "trials",
                     "amount": 16,
                     "trials": 16,
-                    "text": "16 trials of TPE, 3 search splits",
+                    "text": "16 trials, 3 search splits",
                 },
                 "splits": list(range(len(accuracies))),
                 "run_keys": [row["key"] for row in rows],

@@ -52,7 +52,7 @@ def test_numbers_are_those_of_the_rows(product: Product) -> None:
     assert float(found["ours_side"]) == pytest.approx(max(high - scores.mean(), scores.mean() - low))
     means = scores[np.random.default_rng(0).integers(0, 4, (10_000, 4))].mean(axis=1)
     assert [float(found["low"]), float(found["high"])] == pytest.approx(np.percentile(means, [2.5, 97.5]).tolist())
-    assert (found["splits"], found["budget"]) == ("4", "16 trials of TPE, 3 search splits")
+    assert (found["splits"], found["budget"]) == ("4", "16 trials, 3 search splits")
     assert float(found["majority"]) == 25.0
 
 

@@ -190,7 +190,7 @@ def _notes(lines: Sequence[Line]) -> list[str]:
 def short_budget(text: str) -> str:
     """The part of a budget's description that fits a column.
 
-    >>> short_budget("16 trials of TPE, 3 search splits"), short_budget("no search: default settings")
-    ('16 trials of TPE', 'no search')
+    >>> short_budget("16 trials, 3 search splits"), short_budget("no search: default settings")
+    ('16 trials', 'no search')
     """
     return text.partition(",")[0].partition(":")[0]
