@@ -48,6 +48,11 @@ def test_a_folder_stands_for_the_store(here: Here, filled: Path) -> None:
     made = json.loads(done.stdout)
     assert (made["rows"][0]["state"], made["rows"][0]["splits"]) == ("run", 2)
     assert made["notes"][-1] == "Rows: results."
+    done = here("export", "again.sqlite", "--store", "results", cwd=filled)
+    assert done.returncode == 0 and "5 runs are in again.sqlite" in done.stdout, done.stderr
+    rerun = ("compare", "karate", "-m", "one_hot", "--splits", "1", "--max-epochs", "30", "--lr", "0.05")
+    done = here(*rerun, "--store", "again.sqlite", "--out", "page.html", cwd=filled)
+    assert done.returncode == 0 and len(Store(filled / "again.sqlite")) == 5, done.stderr  # nothing is run again
     done = here("report", "--store", "results", "--out", "page.html", cwd=filled)
     assert done.returncode == 0 and "5 runs" in done.stdout, done.stderr
 
@@ -56,6 +61,8 @@ def test_a_folder_stands_for_the_store(here: Here, filled: Path) -> None:
     ("arguments", "sentence"),
     [
         (("export", "rows.csv", "--store", "absent.sqlite"), "there is no store absent.sqlite"),
+        (("export", "postel.sqlite", "--store", "."), "postel.sqlite is there already"),
+        (("export", "new.sqlite"), "postel.sqlite is a store already; copy the file"),
         (("export", "rows.xlsx"), "ends in .csv or .parquet, got rows.xlsx"),
         (("reproduce", "table-main", "--store", "."), "is a folder of results to read; add --render-only"),
         (("reproduce", "table-main", "--store", ".", "--render-only"), "is no folder of results"),

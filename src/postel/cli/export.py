@@ -13,33 +13,39 @@ from postel.cli import options
 def export(
     out: Annotated[
         Path,
-        typer.Argument(help="A file that ends in .csv or .parquet for the runs alone, or a folder for all of it."),
+        typer.Argument(help="A folder for all of it, or a .csv or .parquet file for the runs alone."),
     ],
-    store: Annotated[Path, typer.Option("--store", help="SQLite file that keeps the rows.")] = Path(
-        "postel.sqlite"
-    ),
+    store: Annotated[
+        Path, typer.Option("--store", help="SQLite file that keeps the rows, or a folder of exported ones.")
+    ] = Path("postel.sqlite"),
     as_json: options.Json = False,
 ) -> None:
     """Write what a store holds as files for spreadsheets, data frames and repositories.
 
     A file has one line a run. A folder has besides what postel reproduce --render-only and postel report need to
-    make every table, figure and page again, small enough to be committed: pass it to them as --store.
+    make every table, figure and page again, small enough to be committed: pass it to them as --store. From such a
+    folder a .sqlite file is made, too: a store in which a study goes on.
 
     Example: postel export results/rows --store postel.sqlite
     """
     from postel.cli.console import out as screen
     from postel.cli.console import print_json
     from postel.errors import InputError
-    from postel.experiments.archive import write_archive
-    from postel.experiments.store import Store
+    from postel.experiments.archive import open_results, read_archive, write_archive
 
-    if not store.is_file():
+    if not store.exists():
         raise InputError(f"there is no store {store}; name one with --store")
-    kept = Store(store)
-    if out.suffix:
+    if out.suffix == ".sqlite":
+        if not store.is_dir():
+            raise InputError(f"{store} is a store already; copy the file")
+        kept = read_archive(store, out)
+        files = [out]
+    elif out.suffix:
+        kept = open_results(store)
         kept.export(out)
         files = [out]
     else:
+        kept = open_results(store)
         files = write_archive(kept, out)
     size = sum(path.stat().st_size for path in files)
     if as_json:

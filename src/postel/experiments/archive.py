@@ -59,12 +59,14 @@ def open_results(path: str | Path) -> Store:
     return read_archive(path) if path.is_dir() else Store(path)
 
 
-def read_archive(folder: str | Path) -> Store:
-    """A store of its own with all that :func:`write_archive` put into ``folder``.
+def read_archive(folder: str | Path, into: str | Path | None = None) -> Store:
+    """A store with all that :func:`write_archive` put into ``folder``, at ``into`` or gone with the object.
 
     Every line is checked: its spec has to have the key that it is filed under.
     """
     folder = Path(folder)
+    if into is not None and Path(into).exists():
+        raise InputError(f"{into} is there already; name a new file for what {folder} holds")
     if not (folder / _ROWS).is_file():
         raise InputError(f"{folder} is no folder of results: it has no {_ROWS}; postel export writes one")
     rounds = {line["key"]: json.loads(line["rounds"]) for line in _lines(folder / _ROUNDS)}
@@ -74,9 +76,12 @@ def read_archive(folder: str | Path) -> Store:
         keyed = [(str(cell["key"]), json.dumps(cell)) for cell in cells]
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise InputError(f"{folder / _CELLS} cannot be read as cells: {error!r}") from error
-    home = tempfile.TemporaryDirectory(prefix="postel-")
-    store = Store(Path(home.name) / "rows.sqlite", name=str(folder))
-    weakref.finalize(store, home.cleanup)
+    if into is None:
+        home = tempfile.TemporaryDirectory(prefix="postel-")
+        store = Store(Path(home.name) / "rows.sqlite", name=str(folder))
+        weakref.finalize(store, home.cleanup)
+    else:
+        store = Store(into)
     store.add_many(({**row, "rounds": rounds[row["key"]]} if row["key"] in rounds else row) for row in rows)
     with store.writing() as connection:
         connection.executemany("INSERT INTO cells VALUES (?, ?)", keyed)

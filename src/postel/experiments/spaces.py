@@ -75,7 +75,7 @@ def space_of(backbone: str, method: str) -> Space:
     """
     backbone_class(backbone)
     chosen = MethodSpec.parse(method)
-    space = {**_COMMON, **BACKBONE_SPACES[backbone], **METHOD_SPACES[chosen.name]}
+    space = {**_COMMON, **BACKBONE_SPACES.get(backbone, {}), **METHOD_SPACES.get(chosen.name, {})}
     return {
         name: list(values) for name, values in space.items() if name.removeprefix("method.") not in chosen.params
     }

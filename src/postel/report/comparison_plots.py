@@ -107,14 +107,15 @@ def draw_losses(panels: Any, comparison: Comparison) -> None:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)
     panels[0].set_ylabel("hard-label loss, first split")
-    panels[0].legend(frameon=False, fontsize=9)
+    if panels[0].get_legend_handles_labels()[0]:
+        panels[0].legend(frameon=False, fontsize=9)
 
 
 def conditional_panels(comparison: Comparison, all_labels: Any) -> list[tuple[str, list[list[float]]]]:
     """Titles and matrices, of the first method that has them."""
     for line in comparison.methods:
         row = comparison.rows_of(line)[0]
-        first, best = row["rounds"][0], _best_round(row)
+        first, best = row.get("rounds", [_best_round(row)])[0], _best_round(row)
         if first["conditional"] is None:
             continue
         panels = [("training labels", first["conditional"])]
@@ -142,7 +143,10 @@ def draw_conditionals(panels: Any, matrices: list[tuple[str, list[list[float]]]]
 
 
 def _best_round(row: Row) -> Row:
-    return row["rounds"][row["result"]["best_round"]]
+    """The round that was kept; an empty one where a folder of results left the curves out."""
+    result = row["result"]
+    nothing = {"round": 0, "best_epoch": result["best_epoch"], "conditional": None, "curves": {"loss": {}}}
+    return row["rounds"][result["best_round"]] if "rounds" in row else nothing
 
 
 def _wrapped(label: str) -> str:
