@@ -1,10 +1,11 @@
-# Two commands: `make demo` and `make test`. Each builds its own environment in .venv from nothing.
+# `make demo` and `make test` are all that a newcomer needs; each builds its own environment in .venv from nothing.
+# `make results` makes the tables of results/ again from their rows, `make docs` the documentation site.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test lint types imports unit setup clean
+.PHONY: demo test results docs lint types imports unit setup clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c "import sys; sys.exit(0 if sys.version_info >= (3, 11) else \
@@ -19,6 +20,13 @@ demo: $(READY)
 	$(BIN)/postel demo
 
 test: lint types imports unit
+
+results: $(READY)
+	$(BIN)/python results/remake.py
+
+docs: $(READY)
+	$(BIN)/python -m sphinx -W --keep-going -q -E -a -b html docs build/docs
+	@echo "the site is in build/docs/index.html"
 
 lint: $(READY)
 	$(BIN)/ruff check .

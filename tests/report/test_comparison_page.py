@@ -1,10 +1,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from postel.datasets.graph_file import write_graph_file
+from postel.datasets.stored import UNLABELLED
+from postel.datasets.synthetic import csbm
 from postel.experiments.comparison import Comparison, comparison_specs, summarize
 from postel.experiments.executor import run_all
 from postel.experiments.spec import MethodSpec
@@ -48,6 +53,18 @@ def test_all_labels_give_a_proper_conditional(comparison: Comparison) -> None:
     matrix = conditional_of_all_labels(comparison)
     assert [sum(row) for row in matrix] == pytest.approx([1.0] * 4)
     assert matrix[0][0] > 0.5  # the karate club's factions keep to themselves
+
+
+def test_nodes_without_a_label_are_in_no_one_s_way(tmp_path: Path) -> None:
+    graph = csbm(120, num_classes=3, mean_degree=5, num_features=8, seed=3)
+    y = graph.y.copy()
+    y[::7] = UNLABELLED
+    write_graph_file(tmp_path / "mine.npz", replace(graph, y=y))
+    methods = [MethodSpec(name="one_hot"), MethodSpec(name="postel")]
+    specs = comparison_specs(str(tmp_path / "mine.npz"), methods, [0], protocol="stratified", max_epochs=5)
+    found = summarize(run_all(specs, workers=1))
+    assert np.sum(conditional_of_all_labels(found)) == pytest.approx(3)
+    assert write_comparison(found, tmp_path / "page.html").stat().st_size > 10_000
 
 
 def test_another_ending_is_refused_and_nothing_is_left(comparison: Comparison, tmp_path: Path) -> None:

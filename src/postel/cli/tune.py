@@ -68,6 +68,9 @@ def tune(
 ) -> None:
     """Search for the best setting of methods on one dataset, each with the same budget, on validation nodes only.
 
+    The first 8 trials are settings of the network (learning rate, weight decay, ...), the same for every method,
+    and the next 4 of the method; TPE takes over then. So fewer than 9 trials leave alpha and beta as they are.
+
     Runs and trials are kept as they finish: after an interruption the same command goes on.
 
     Example: postel tune texas --backbone gcn -m one_hot -m postel --budget 16 --splits 10 --search-splits 3

@@ -34,7 +34,9 @@ def write_archive(store: Store, folder: str | Path) -> list[Path]:
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = _drawn(store.cells())
+    # Cells first: a study that goes on meanwhile adds the rows of a cell before the cell itself.
+    cells = sorted(store.cells(), key=lambda cell: str(cell["key"]))
+    drawn = _drawn(cells)
     rows, rounds = [], []
     for row in _slim(store, drawn):
         if "rounds" in row:
@@ -42,7 +44,6 @@ def write_archive(store: Store, folder: str | Path) -> list[Path]:
         rows.append(row)
     write_lines(rows, folder / _ROWS)
     _write_parquet(folder / _ROUNDS, rounds, ("key", "rounds"))
-    cells = sorted(store.cells(), key=lambda cell: str(cell["key"]))
     lines = ",\n".join(json.dumps(cell, sort_keys=True, allow_nan=False) for cell in cells)
     write_text(folder / _CELLS, f"[\n{lines}\n]\n")
     measured = [

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import torch
-
 from postel.datasets import load_dataset
+from postel.datasets.stored import UNLABELLED
 from postel.errors import InputError, require_extra
 from postel.experiments.comparison import Comparison
 from postel.experiments.intervals import Interval
@@ -78,8 +77,10 @@ def comparison_part(comparison: Comparison, *, data_root: str | None = None, not
 def conditional_of_all_labels(comparison: Comparison, data_root: str | None = None) -> list[list[float]]:
     """The conditional matrix that all labels of the graph would give; it is shown and never used."""
     data = load_dataset(comparison.dataset, split=None, recipe=comparison.recipe, data_root=data_root)
-    everyone = torch.arange(data.num_nodes)
-    known = KnownLabels.from_index(everyone, data.y, num_nodes=data.num_nodes, num_classes=data.num_classes)
+    labelled = (data.y != UNLABELLED).nonzero().view(-1)
+    known = KnownLabels.from_index(
+        labelled, data.y[labelled], num_nodes=data.num_nodes, num_classes=data.num_classes
+    )
     matrix: list[list[float]] = PosteL().statistics(data.edge_index, known)[1].tolist()
     return matrix
 
