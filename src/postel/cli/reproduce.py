@@ -47,6 +47,15 @@ def reproduce(
     splits: Annotated[
         int | None, typer.Option("--splits", help="How many splits, from split 0 on.", min=1, show_default=False)
     ] = None,
+    search_splits: Annotated[
+        int | None,
+        typer.Option(
+            "--search-splits",
+            help="On how many of them settings are compared; 3 without it.",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
     protocol: Annotated[
         str | None, typer.Option("--protocol", help="Splits: paper or stratified.", show_default=False)
     ] = None,
@@ -115,6 +124,7 @@ def reproduce(
         backbones=_listed(backbones),
         methods=_listed(methods),
         splits=splits,
+        search_splits=search_splits,
         protocol=protocol,
         budget=budget,
         max_epochs=max_epochs,

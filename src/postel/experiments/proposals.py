@@ -69,12 +69,10 @@ _METHOD = "method."
 def _networks(space: Space, start: Setting, seed: int) -> list[Setting]:
     """Settings that differ from ``start`` in the network only, ``start`` first and the others shuffled."""
     names = [name for name in space if not name.startswith(_METHOD)]
-    settings = [
-        {**start, **dict(zip(names, values, strict=True))}
-        for values in itertools.product(*(space[name] for name in names))
-    ]
-    order = np.random.default_rng(seed).permutation(len(settings))
-    shuffled = [settings[place] for place in order if settings[place] != start]
+    grid = list(itertools.product(*(space[name] for name in names)))
+    order = np.random.default_rng(seed).permutation(len(grid))[: NETWORK_TRIALS + 1]
+    settings = [{**start, **dict(zip(names, grid[place], strict=True))} for place in order]
+    shuffled = [setting for setting in settings if setting != start]
     return [start, *shuffled][:NETWORK_TRIALS]
 
 

@@ -56,6 +56,7 @@ def fill(store: Store) -> Fill:
                     "kind": "trials",
                     "amount": 16,
                     "trials": 16,
+                    "search_splits": 3,
                     "text": "16 trials, 3 search splits",
                 },
                 "splits": list(range(len(accuracies))),

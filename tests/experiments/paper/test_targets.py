@@ -255,6 +255,34 @@ def test_the_estimate_counts_runs_and_learns_from_rows(tmp_path: Path) -> None:
     assert (done.done, done.runs, done.seconds) == (1, 0, 0.0)
 
 
+def test_searches_on_other_splits_are_other_cells_and_never_compared_in_silence(tmp_path: Path) -> None:
+    store, target = Store(tmp_path / "rows.sqlite"), find_target("table-main")
+    asked: dict[str, Any] = {
+        "datasets": ("karate",),
+        "backbones": ("gcn",),
+        "splits": 4,
+        "budget": "2",
+        "max_epochs": 3,
+        "workers": 1,
+    }
+
+    def budgets(**changes: Any) -> list[str]:
+        product = target.render(store, Options(**asked, **changes))
+        return [record["budget"] for record in product.values.records()]
+
+    target.run(Options(**asked, methods=("ls",), search_splits=1), store, _quiet())
+    one, three = "2 trials, 1 search split", "2 trials, 3 search splits"
+    assert budgets(methods=("ls",)) == [one]  # left open, so what there is is shown
+    assert estimate(target.plan(Options(**asked, methods=("ls",))), store, 1).done == 0
+    target.run(Options(**asked, methods=("ls", "als")), store, _quiet())
+    assert budgets(methods=("ls", "als")) == [three, three]
+    assert budgets(methods=("ls", "als"), search_splits=1) == [one, None]
+
+    target.run(Options(**asked, methods=("sals",), search_splits=1), store, _quiet())
+    mixed = target.render(store, Options(**asked, methods=("ls", "sals"))).printed.notes
+    assert any("different budgets" in note for note in mixed)
+
+
 def _quiet() -> Any:
     from postel.experiments.paper.running import Watch
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from postel.experiments.paper.carried import Carried
+from postel.experiments.paper.carried import Carried, carried
 from postel.experiments.paper.names import backbone_label, dataset_label
 from postel.experiments.paper.planning import Planned
 from postel.experiments.paper.product import Product
@@ -79,6 +79,16 @@ def accuracy_product(
         lines=_readable(title, lines, told),
         matrix=_matrix(title, lines, told),
     )
+
+
+def gcn_figures(table: str) -> PaperFigure:
+    """What the paper has for cells of one of its tables on GCN alone, by variant and dataset."""
+
+    def figure(cell: Planned) -> Carried | None:
+        ours = (cell.backbone, cell.protocol) == ("gcn", "paper")
+        return carried(table).get((cell.variant.slug, cell.dataset)) if ours else None
+
+    return figure
 
 
 def accuracy_lines(cells: Sequence[Planned], results: Results, paper: PaperFigure) -> list[Line]:

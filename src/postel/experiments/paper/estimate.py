@@ -14,8 +14,6 @@ from postel.experiments.spaces import size_of, space_of
 from postel.experiments.spec import RunSpec
 from postel.experiments.store import Store
 
-#: Splits that a search tries its settings on.
-SEARCH_SPLITS = 3
 #: Rounds that helped, on average, in the paper's table of them; one more is trained and thrown away.
 ROUNDS = 1.28
 
@@ -75,7 +73,7 @@ def runs_of(cell: Planned) -> tuple[int, float]:
     budget = Budget.parse(cell.budget)
     if budget.kind == "fixed" or cell.base is not None:
         return cell.splits, 0.0
-    searched = min(SEARCH_SPLITS, cell.splits)
+    searched = cell.searched_of(cell.splits)
     rest = cell.splits - searched
     if budget.kind == "minutes":
         return rest, budget.amount

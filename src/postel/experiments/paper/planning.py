@@ -17,6 +17,8 @@ from postel.experiments.problem import asked
 #: The search that tables take unless told otherwise: small, and the same for every method.
 TABLE_BUDGET = "16"
 FIXED = "fixed"
+#: Splits that a search compares its settings on, unless told otherwise.
+SEARCH_SPLITS = 3
 
 #: Learning rate and weight decay that He et al. (2021) published for a dataset, where they are not the defaults.
 #: Figures take them when nothing is searched: at the defaults the wiki graphs are hardly fitted at all.
@@ -42,6 +44,7 @@ class Options:
     backbones: tuple[str, ...] | None = None
     methods: tuple[str, ...] | None = None
     splits: int | None = None
+    search_splits: int | None = None
     protocol: str | None = None
     budget: str | None = None
     max_epochs: int | None = None
@@ -99,6 +102,7 @@ class Options:
 class Planned:
     """A cell to run: one method on one dataset with one backbone, over ``splits`` splits.
 
+    With ``any_budget``, or ``search_splits`` left open, a cell that was searched otherwise may be shown for it.
     ``settings`` are fixed beside what the variant fixes; with ``base`` the cell takes that one's settings and is
     not searched for itself.
     """
@@ -110,6 +114,7 @@ class Planned:
     splits: int = 10
     budget: str = TABLE_BUDGET
     any_budget: bool = False
+    search_splits: int | None = None
     max_epochs: int | None = None
     settings: dict[str, float] = field(default_factory=dict)
     base: Planned | None = None
@@ -118,6 +123,15 @@ class Planned:
     def fixed(self) -> dict[str, Any]:
         """What is not searched, beside what the variant fixes."""
         return {**self.settings, **({} if self.max_epochs is None else {"max_epochs": self.max_epochs})}
+
+    def searched_of(self, splits: int) -> int:
+        """On how many of so many splits its search is to compare settings.
+
+        >>> from postel.experiments.paper.variants import LS
+        >>> Planned("cora", "gcn", LS).searched_of(10), Planned("cora", "gcn", LS, search_splits=1).searched_of(10)
+        (3, 1)
+        """
+        return 0 if self.budget == FIXED else min(self.search_splits or SEARCH_SPLITS, splits)
 
     def asked(self) -> dict[str, Any]:
         """What tells it from other cells of its dataset and backbone, as the store keeps it."""
@@ -153,11 +167,12 @@ def plan_cells(
             backbone,
             variant,
             protocol,
-            options.splits or splits,
-            chosen,
-            options.budget is None,
-            options.max_epochs,
-            dict(PUBLISHED.get(dataset, {})) if published and chosen == FIXED else {},
+            splits=options.splits or splits,
+            budget=chosen,
+            any_budget=options.budget is None,
+            search_splits=options.search_splits,
+            max_epochs=options.max_epochs,
+            settings=dict(PUBLISHED.get(dataset, {})) if published and chosen == FIXED else {},
         )
         for backbone in backbones
         for variant in variants

@@ -33,7 +33,7 @@ class Outcome:
     planned: Planned
     rows: list[Row]
     budget: str
-    allowed: tuple[str, float] = ("fixed", 0)  # kind and amount, the same for methods that are compared fairly
+    allowed: tuple[str, float, int] = ("fixed", 0, 0)  # budget and search splits: equal where a comparison is fair
 
     @cached_property
     def accuracies(self) -> list[float]:
@@ -95,8 +95,7 @@ class Results:
         for cell in sorted(fitting, key=lambda cell: _worth(cell, planned), reverse=True):
             rows = [row for row in self._rows(cell["run_keys"], rounds) if row["spec"]["split"] < planned.splits]
             if rows and not (rounds and any("rounds" not in row for row in rows)):
-                budget = cell["budget"]
-                return Outcome(planned, _in_order(rows), budget["text"], (budget["kind"], budget["amount"]))
+                return Outcome(planned, _in_order(rows), cell["budget"]["text"], _allowed(cell))
         return None
 
     def _swept(self, planned: Planned, base: Planned) -> Outcome | None:
@@ -142,13 +141,15 @@ def fits(cell: Mapping[str, Any], planned: Planned) -> bool:
         and (cell["dataset"], cell["protocol"], cell["recipe"]) == (planned.dataset, planned.protocol, "paper")
         and cell["backbone"] == planned.backbone
         and (planned.any_budget or _same_budget(cell, planned))
+        and (planned.search_splits is None or _same_search_splits(cell, planned))
     )
 
 
 def is_done(cell: Mapping[str, Any], planned: Planned) -> bool:
     """Whether a cell has all that was planned: the budget to the letter, and every split."""
     whole = set(range(planned.splits)) <= set(cell["splits"]) and len(cell["run_keys"]) >= planned.splits
-    return fits(cell, planned) and _same_budget(cell, planned) and whole
+    same = _same_budget(cell, planned) and _same_search_splits(cell, planned)
+    return fits(cell, planned) and same and whole
 
 
 def mean(values: list[float]) -> float:
@@ -156,9 +157,18 @@ def mean(values: list[float]) -> float:
     return sum(values) / len(values)
 
 
+def _allowed(cell: Mapping[str, Any]) -> tuple[str, float, int]:
+    budget = cell["budget"]
+    return budget["kind"], budget["amount"], budget["search_splits"]
+
+
 def _same_budget(cell: Mapping[str, Any], planned: Planned) -> bool:
     budget = Budget.parse(planned.budget)
-    return (cell["budget"]["kind"], cell["budget"]["amount"]) == (budget.kind, budget.amount)
+    return _allowed(cell)[:2] == (budget.kind, budget.amount)
+
+
+def _same_search_splits(cell: Mapping[str, Any], planned: Planned) -> bool:
+    return bool(_allowed(cell)[2] == planned.searched_of(len(cell["splits"])))
 
 
 def _text(value: Any) -> str:
@@ -166,9 +176,9 @@ def _text(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def _worth(cell: Mapping[str, Any], planned: Planned) -> tuple[int, int]:
+def _worth(cell: Mapping[str, Any], planned: Planned) -> tuple[int, int, int]:
     splits = sum(split < planned.splits for split in cell["splits"])
-    return splits, cell["budget"]["trials"]
+    return splits, cell["budget"]["trials"], cell["budget"]["search_splits"]
 
 
 def _in_order(rows: list[Row]) -> list[Row]:

@@ -67,6 +67,7 @@ def run_cell(planned: Planned, options: Options, store: Store, watch: Watch, tar
             planned.variant.text,
             protocol=planned.protocol,
             splits=range(planned.splits),
+            search_splits=planned.searched_of(planned.splits),
             budget=planned.budget,
             store=store,
             storage=options.storage,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from postel.experiments.paper.accuracy import accuracy_product
-from postel.experiments.paper.carried import Carried, carried
+from postel.experiments.paper.accuracy import accuracy_product, gcn_figures
 from postel.experiments.paper.names import EIGHT_DATASETS
 from postel.experiments.paper.planning import Options, Planned, plan_cells
 from postel.experiments.paper.product import Product
@@ -33,13 +32,7 @@ class TableLikelihood(Target):
 
     def make(self, results: Results, options: Options) -> Product:
         """Ours beside the paper's."""
-        return accuracy_product(self.name, self.title, self.plan(options), results, _paper)
-
-
-def _paper(cell: Planned) -> Carried | None:
-    if (cell.backbone, cell.protocol) != ("gcn", "paper"):
-        return None
-    return carried("likelihood").get((cell.variant.slug, cell.dataset))
+        return accuracy_product(self.name, self.title, self.plan(options), results, gcn_figures("likelihood"))
 
 
 TARGET = TableLikelihood()
