@@ -1,8 +1,8 @@
 """Makes every table, figure and the report again from the rows in ``results/rows``: nothing is trained.
 
 The commands are those of the code blocks in ``results/README.md``, run one after another in one process. Then the
-tables that other pages show of them are put in their places there, between ``<!-- table: FOLDER -->`` and
-``<!-- end -->``.
+tables that other pages show of them are put in their places there: the headline of a folder between
+``<!-- table: FOLDER -->`` and ``<!-- end -->``, the accuracies of one table after ``<!-- table: FOLDER/NAME -->``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from postel.cli.app import app
+from postel.experiments.paper.accuracy import short_budget
 from postel.experiments.paper.names import backbone_label, dataset_label
 
 HERE = Path(__file__).resolve().parent
@@ -39,7 +40,14 @@ def headline(folder: Path) -> str:
         (row["backbone"], row["dataset"], row["method"], row["over"]): row
         for row in _rows(folder / "table-gains.csv")
     }
-    heads = ["graph", *METHODS.values(), *(f"{ours} − {theirs}" for ours, theirs in GAINS), "majority", "budget"]
+    heads = [
+        "graph",
+        *METHODS.values(),
+        *(f"{ours} − {theirs}" for ours, theirs in GAINS),
+        "n",
+        "majority",
+        "budget",
+    ]
     networks = list(dict.fromkeys(backbone for backbone, _, _ in cells))
     if len(networks) > 1:
         heads.insert(0, "network")
@@ -48,9 +56,24 @@ def headline(folder: Path) -> str:
         row = [_cell(cells[backbone, dataset, method]) for method in METHODS]
         row += [_gain(gains[backbone, dataset, ours, theirs]) for ours, theirs in GAINS]
         plain = cells[backbone, dataset, "postel"]
-        row += [_number(plain["majority"]), plain["budget"].partition(",")[0].partition(":")[0] or "–"]
+        row += [plain["splits"], _number(plain["majority"]), short_budget(plain["budget"]) or "–"]
         name = dataset_label(dataset)
         lines.append([backbone_label(backbone), name, *row] if len(networks) > 1 else [name, *row])
+    return _markdown(lines)
+
+
+def matrix(path: Path) -> str:
+    """The accuracies of one table, a line a method and a column a graph: ours, and the paper's in brackets."""
+    cells = {(row["variant"], row["dataset"]): row for row in _rows(path)}
+    datasets = list(dict.fromkeys(dataset for _, dataset in cells))
+    lines = [["labels", *map(dataset_label, datasets)], ["---"] * (1 + len(datasets))]
+    for variant in dict.fromkeys(variant for variant, _ in cells):
+        name = METHODS.get(variant, variant.replace("postel", "PosteL").replace("-", " "))
+        lines.append([name, *(_cell(cells[variant, dataset]) for dataset in datasets)])
+    return _markdown(lines)
+
+
+def _markdown(lines: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -84,7 +107,9 @@ def filled(text: str) -> str:
     """A page with every table in its place."""
 
     def table(found: re.Match[str]) -> str:
-        return f"<!-- table: {found[1]} -->\n\n{headline(HERE / found[1])}\n\n<!-- end -->"
+        path = HERE / found[1]
+        made = headline(path) if path.is_dir() else matrix(path.with_suffix(".csv"))
+        return f"<!-- table: {found[1]} -->\n\n{made}\n\n<!-- end -->"
 
     return re.sub(r"<!-- table: (\S+) -->.*?<!-- end -->", table, text, flags=re.DOTALL)
 

@@ -33,7 +33,7 @@ def compare(
     ] = None,
     backbone: options.Backbone = "gcn",
     backbone_args: options.BackboneArgs = None,
-    splits: Annotated[int, typer.Option("--splits", help="How many splits, from split 0 on.", min=1)] = 10,
+    splits: options.Splits = 10,
     protocol: options.Protocol = "paper",
     recipe: options.Recipe = "paper",
     pseudo_labels: options.PseudoLabels = "yes",
@@ -41,10 +41,8 @@ def compare(
     weight_decay: options.WeightDecay = 5e-4,
     max_epochs: options.MaxEpochs = 1000,
     stopping: options.Stopping = "window-mean",
-    workers: Annotated[int, typer.Option("--workers", "-w", help="Processes, of one thread each.", min=1)] = 2,
-    store: Annotated[Path, typer.Option("--store", help="SQLite file that keeps the rows.")] = Path(
-        "postel.sqlite"
-    ),
+    workers: options.Workers = 2,
+    store: options.Store = Path("postel.sqlite"),
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Show the comparison in this .html, .png or .svg file.")
     ] = None,

@@ -24,7 +24,7 @@ INTRODUCTION = (
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("demo/report.html"),
     splits: Annotated[int, typer.Option("--splits", help="Splits of each graph.", min=2)] = 5,
-    workers: Annotated[int, typer.Option("--workers", "-w", help="Processes, of one thread each.", min=1)] = 2,
+    workers: options.Workers = 2,
     data_root: options.DataRoot = None,
     show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:

@@ -15,9 +15,7 @@ def export(
         Path,
         typer.Argument(help="A folder for all of it, or a .csv or .parquet file for the runs alone."),
     ],
-    store: Annotated[
-        Path, typer.Option("--store", help="SQLite file that keeps the rows, or a folder of exported ones.")
-    ] = Path("postel.sqlite"),
+    store: options.Results = Path("postel.sqlite"),
     as_json: options.Json = False,
 ) -> None:
     """Write what a store holds as files for spreadsheets, data frames and repositories.

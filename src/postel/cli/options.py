@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -36,6 +37,21 @@ PseudoLabels = Annotated[
     str,
     typer.Option(
         "--pseudo-labels", help="yes (until the validation loss stops falling), no, or a number of rounds."
+    ),
+]
+Splits = Annotated[int, typer.Option("--splits", help="How many splits, from split 0 on.", min=1)]
+Workers = Annotated[int, typer.Option("--workers", "-w", help="Processes, of one thread each.", min=1)]
+Store = Annotated[Path, typer.Option("--store", help="SQLite file that keeps the rows.")]
+Results = Annotated[
+    Path, typer.Option("--store", help="SQLite file that keeps the rows, or a folder of exported ones.")
+]
+Storage = Annotated[
+    str | None,
+    typer.Option(
+        "--storage",
+        help="Where Optuna keeps the trials: a file, or a URL as postgresql://host/base for many machines. A file "
+        "beside the store without it.",
+        show_default=False,
     ),
 ]
 Scheduler = Annotated[

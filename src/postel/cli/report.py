@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 
 def report(
-    store: Annotated[
-        Path, typer.Option("--store", help="SQLite file that keeps the rows, or a folder of exported ones.")
-    ] = Path("postel.sqlite"),
+    store: options.Results = Path("postel.sqlite"),
     out: Annotated[Path, typer.Option("--out", "-o", help="The page to write, one .html file.")] = Path(
         "report.html"
     ),

@@ -72,19 +72,10 @@ def reproduce(
         int | None,
         typer.Option("--max-epochs", help="Epochs at most; 1000 without it.", min=1, show_default=False),
     ] = None,
-    workers: Annotated[int, typer.Option("--workers", "-w", help="Processes, of one thread each.", min=1)] = 2,
-    scheduler: Annotated[
-        str | None, typer.Option("--scheduler", help="Address of a Dask cluster to run on.", show_default=False)
-    ] = None,
-    storage: Annotated[
-        str | None,
-        typer.Option(
-            "--storage", help="URL or file of the trials; beside the store without it.", show_default=False
-        ),
-    ] = None,
-    store: Annotated[
-        Path, typer.Option("--store", help="SQLite file that keeps the rows, or a folder of exported ones.")
-    ] = Path("postel.sqlite"),
+    workers: options.Workers = 2,
+    scheduler: options.Scheduler = None,
+    storage: options.Storage = None,
+    store: options.Results = Path("postel.sqlite"),
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the table's or figure's files.")] = Path(
         "paper"
     ),

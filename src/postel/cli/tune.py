@@ -30,7 +30,7 @@ def tune(
         str,
         typer.Option("--budget", help="Trials (16), minutes (30m), the full grid (grid) or no search (fixed)."),
     ] = "16",
-    splits: Annotated[int, typer.Option("--splits", help="How many splits, from split 0 on.", min=1)] = 10,
+    splits: options.Splits = 10,
     search_splits: Annotated[
         int, typer.Option("--search-splits", help="On how many of them settings are compared.", min=1)
     ] = 3,
@@ -49,20 +49,10 @@ def tune(
     max_epochs: options.MaxEpochs = 1000,
     stopping: options.Stopping = "window-mean",
     seed: Annotated[int, typer.Option("--seed", help="Seed of the search.", min=0)] = 0,
-    workers: Annotated[int, typer.Option("--workers", "-w", help="Processes, of one thread each.", min=1)] = 2,
+    workers: options.Workers = 2,
     scheduler: options.Scheduler = None,
-    store: Annotated[Path, typer.Option("--store", help="SQLite file that keeps the rows.")] = Path(
-        "postel.sqlite"
-    ),
-    storage: Annotated[
-        str | None,
-        typer.Option(
-            "--storage",
-            help="Where Optuna keeps the trials: a file, or a URL as postgresql://host/base for many machines. A "
-            "file beside the store without it.",
-            show_default=False,
-        ),
-    ] = None,
+    store: options.Store = Path("postel.sqlite"),
+    storage: options.Storage = None,
     data_root: options.DataRoot = None,
     as_json: options.Json = False,
 ) -> None:

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from postel.errors import InputError, require_extra
-from postel.experiments.export import row_of_line, write_lines
+from postel.experiments.export import row_of_line, write_lines, write_parquet
 from postel.experiments.paper.kept import Kept
 from postel.experiments.run import Row
 from postel.experiments.store import Store
-from postel.files import replacing, write_text
+from postel.files import write_text
 
 _ROWS, _ROUNDS, _CELLS, _MEASURED = "rows.parquet", "rounds.parquet", "cells.json", "measured.parquet"
 
@@ -43,14 +43,14 @@ def write_archive(store: Store, folder: str | Path) -> list[Path]:
             rounds.append({"key": row["key"], "rounds": json.dumps(_rounded(row.pop("rounds")), allow_nan=False)})
         rows.append(row)
     write_lines(rows, folder / _ROWS)
-    _write_parquet(folder / _ROUNDS, rounds, ("key", "rounds"))
+    write_parquet(folder / _ROUNDS, rounds, ("key", "rounds"), "string")
     lines = ",\n".join(json.dumps(cell, sort_keys=True, allow_nan=False) for cell in cells)
     write_text(folder / _CELLS, f"[\n{lines}\n]\n")
     measured = [
         {"target": target, "key": key, "value": json.dumps(_rounded(value), allow_nan=False)}
         for target, key, value in Kept(store).all()
     ]
-    _write_parquet(folder / _MEASURED, measured, ("target", "key", "value"))
+    write_parquet(folder / _MEASURED, measured, ("target", "key", "value"), "string")
     return [folder / name for name in (_ROWS, _ROUNDS, _CELLS, _MEASURED)]
 
 
@@ -115,14 +115,6 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, list):
         return [_rounded(inner) for inner in value]
     return {name: _rounded(inner) for name, inner in value.items()} if isinstance(value, dict) else value
-
-
-def _write_parquet(path: Path, lines: Sequence[dict[str, str]], columns: Sequence[str]) -> None:
-    pyarrow = require_extra("pyarrow", "tables")
-    parquet = require_extra("pyarrow.parquet", "tables")
-    table = pyarrow.table({name: pyarrow.array([line[name] for line in lines], "string") for name in columns})
-    with replacing(path) as stream:
-        parquet.write_table(table, stream, compression="zstd", compression_level=19)
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:

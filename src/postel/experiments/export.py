@@ -93,9 +93,16 @@ def write_lines(rows: Sequence[Row], path: Path) -> int:
         writer.writerows(lines)
         write_text(path, text.getvalue())
     else:
-        pyarrow = require_extra("pyarrow", "tables")
-        parquet = require_extra("pyarrow.parquet", "tables")
-        table = pyarrow.table({name: [line.get(name) for line in lines] for name in columns})
-        with replacing(path) as stream:
-            parquet.write_table(table, stream, compression="zstd")
+        write_parquet(path, lines, columns)
     return len(lines)
+
+
+def write_parquet(
+    path: Path, lines: Sequence[Mapping[str, Any]], columns: Sequence[str], kind: str | None = None
+) -> None:
+    """``lines`` as a Parquet file at ``path``; all columns have the type ``kind``, or that of their values."""
+    pyarrow = require_extra("pyarrow", "tables")
+    parquet = require_extra("pyarrow.parquet", "tables")
+    table = pyarrow.table({name: pyarrow.array([line.get(name) for line in lines], kind) for name in columns})
+    with replacing(path) as stream:
+        parquet.write_table(table, stream, compression="zstd", compression_level=19)

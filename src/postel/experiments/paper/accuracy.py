@@ -200,7 +200,8 @@ def _notes(lines: Sequence[Line]) -> list[str]:
 def short_budget(text: str) -> str:
     """The part of a budget's description that fits a column.
 
-    >>> short_budget("16 trials, 3 search splits"), short_budget("no search: default settings")
-    ('16 trials', 'no search')
+    >>> [short_budget(text) for text in ("all 8 settings within 16 trials, 3 search splits", "no search: fixed")]
+    ['16 trials on 3 splits', 'no search']
     """
-    return text.partition(",")[0].partition(":")[0]
+    search, _, splits = text.partition(":")[0].partition(", ")
+    return search.rpartition(" within ")[2] + (f" on {splits.replace('search ', '')}" if splits else "")
