@@ -68,9 +68,18 @@ def matrix(path: Path) -> str:
     datasets = list(dict.fromkeys(dataset for _, dataset in cells))
     lines = [["labels", *map(dataset_label, datasets)], ["---"] * (1 + len(datasets))]
     for variant in dict.fromkeys(variant for variant, _ in cells):
-        name = METHODS.get(variant, variant.replace("postel", "PosteL").replace("-", " "))
+        name = METHODS.get(variant, _words(variant))
         lines.append([name, *(_cell(cells[variant, dataset]) for dataset in datasets)])
     return _markdown(lines)
+
+
+def _words(slug: str) -> str:
+    return (
+        slug.replace("postel", "PosteL")
+        .replace("noise-ipl", "noise and IPL")
+        .replace("ipl", "IPL")
+        .replace("-", " ")
+    )
 
 
 def _markdown(lines: list[list[str]]) -> str:

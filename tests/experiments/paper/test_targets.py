@@ -147,6 +147,17 @@ def test_a_sweep_moves_one_parameter_of_the_chosen_setting(shared: Store) -> Non
     assert point["accuracy"] == pytest.approx(100 * model.score(data)) and point["n"] == 1
 
 
+def test_a_sweep_keeps_to_the_setting_it_was_run_at(tmp_path: Path) -> None:
+    store, target = Store(tmp_path / "rows.sqlite"), find_target("figure-sensitivity")
+    left_open = Options(datasets=("karate",), backbones=("gcn",), splits=1, max_epochs=2, workers=1)
+    target.run(left_open, store, _quiet())
+    rows = target.render(store, left_open).values.records()
+    assert len(rows) == 21
+    # A search that comes later has other settings, and no points.
+    find_target("table-main").run(Options(**{**left_open.__dict__, "budget": "2"}), store, _quiet())
+    assert target.render(store, left_open).values.records() == rows
+
+
 def test_the_conditional_of_all_labels_is_the_diagnosis(shared: Store) -> None:
     find_target("figure-neighbours").run(SMALL, shared)
     rows = find_target("figure-neighbours").render(shared, SMALL).values.records()

@@ -39,7 +39,9 @@ class FigureSensitivity(Target):
         datasets = options.chosen_datasets(("cora", "citeseer", "texas", "cornell"))
         backbones = options.chosen_backbones(("gcn",))
         options.among_methods((ONE_HOT, POSTEL))
-        bases = plan_cells(options, datasets, backbones, (ONE_HOT, POSTEL), budget=FIXED, published=True)
+        cells = plan_cells(options, datasets, backbones, (ONE_HOT, POSTEL), budget=FIXED, published=True)
+        # Points belong to the very cell that they took their settings from: no other search may stand in for it.
+        bases = [replace(cell, any_budget=False) for cell in cells]
         return bases + [point for base in bases if base.variant is POSTEL for point in _points(base)]
 
     def make(self, results: Results, options: Options) -> Product:
