@@ -81,11 +81,11 @@ def accuracy_product(
     )
 
 
-def gcn_figures(table: str) -> PaperFigure:
+def gcn_figures(table: str, protocol: str = "paper") -> PaperFigure:
     """What the paper has for cells of one of its tables on GCN alone, by variant and dataset."""
 
     def figure(cell: Planned) -> Carried | None:
-        ours = (cell.backbone, cell.protocol) == ("gcn", "paper")
+        ours = (cell.backbone, cell.protocol) == ("gcn", protocol)
         return carried(table).get((cell.variant.slug, cell.dataset)) if ours else None
 
     return figure

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from postel.experiments.paper.accuracy import accuracy_product
-from postel.experiments.paper.carried import Carried, carried
+from postel.experiments.paper.accuracy import accuracy_product, gcn_figures
 from postel.experiments.paper.planning import Options, Planned, plan_cells
 from postel.experiments.paper.product import Product
 from postel.experiments.paper.results import Results
@@ -28,11 +27,9 @@ class TableLimitedLabels(Target):
 
     def make(self, results: Results, options: Options) -> Product:
         """Ours beside the paper's."""
-        return accuracy_product(self.name, self.title, self.plan(options), results, _paper)
-
-
-def _paper(cell: Planned) -> Carried | None:
-    return carried("limited_labels").get((cell.variant.slug, cell.dataset)) if cell.backbone == "gcn" else None
+        return accuracy_product(
+            self.name, self.title, self.plan(options), results, gcn_figures("limited_labels", "limited")
+        )
 
 
 TARGET = TableLimitedLabels()
