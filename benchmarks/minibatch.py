@@ -23,8 +23,8 @@ from _measure import peak_megabytes, table
 from torch_geometric.data import Data
 
 from postel.backbones import BACKBONES, make_backbone
-from postel.graph import Features, LargeGraph, Neighbours
-from postel.training import NeighbourBatches, Settings, Watch, layerwise_logits, train_in_batches
+from postel.graph import Features, LargeGraph, Neighbors
+from postel.training import NeighborBatches, Settings, Watch, layerwise_logits, train_in_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--train-share", type=float, default=0.08)
     parser.add_argument("--backbone", choices=BACKBONES, default="gcn")
     parser.add_argument("--batch-size", type=int, default=1024)
-    parser.add_argument("--neighbors", type=int, nargs="+", default=[15, 10])
+    parser.add_argument("--num_neighbors", type=int, nargs="+", default=[15, 10])
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -80,12 +80,12 @@ def main() -> None:
         data.soft_y[train] = 0.1 / options.classes
         data.soft_y[train, data.y[train]] += 0.9
     with part("group the edges"):
-        neighbours = Neighbours.from_edge_index(data.edge_index, options.nodes)
+        neighbors = Neighbors.from_edge_index(data.edge_index, options.nodes)
         del data.edge_index
-    whole = LargeGraph(Features(data.x), neighbours)
+    whole = LargeGraph(Features(data.x), neighbors)
     watch = Watch({"val": (val, data.y[val])}, options.nodes)
-    batches = NeighbourBatches(
-        data, train, neighbors=options.neighbors, batch_size=options.batch_size, neighbours=neighbours
+    batches = NeighborBatches(
+        data, train, num_neighbors=options.num_neighbors, batch_size=options.batch_size, neighbors=neighbors
     )
     settings = Settings(max_epochs=1)
     with part(f"one epoch: {len(batches)} batches and evaluation"):

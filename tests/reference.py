@@ -9,14 +9,14 @@ from support import SmallGraph
 Row = list[Fraction]
 
 
-def neighbours(graph: SmallGraph, i: int, self_loops: bool) -> list[int]:
+def neighbors(graph: SmallGraph, i: int, self_loops: bool) -> list[int]:
     return [v for u, v in graph.entries if u == i and (self_loops or u != v)]
 
 
 def ego_nodes(graph: SmallGraph, i: int, hops: int, self_loops: bool) -> set[int]:
     reached = {i}
     for _ in range(hops):
-        reached = reached | {v for u in reached for v in neighbours(graph, u, self_loops)}
+        reached = reached | {v for u in reached for v in neighbors(graph, u, self_loops)}
     return reached
 
 
@@ -40,7 +40,7 @@ def conditional(
         for u in allowed:
             if graph.classes[u] != n:
                 continue
-            around = [v for v in neighbours(graph, u, self_loops) if v in labelled]
+            around = [v for v in neighbors(graph, u, self_loops) if v in labelled]
             for v in around:
                 row[graph.classes[v]] += Fraction(1, len(around)) if likelihood == "normalized" else 1
         total = sum(row)
@@ -58,7 +58,7 @@ def posterior(
     assert base is not None
     chances = conditional(graph, within, likelihood=likelihood, centers=centers, self_loops=self_loops)
     labelled = set(graph.train + graph.pseudo)
-    around = [v for v in neighbours(graph, i, self_loops) if v in labelled]
+    around = [v for v in neighbors(graph, i, self_loops) if v in labelled]
     weights = list(base)
     for v in around:
         weights = [weight * chances[k][graph.classes[v]] for k, weight in enumerate(weights)]

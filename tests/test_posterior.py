@@ -65,7 +65,7 @@ def test_lemma_4_different_degree(c0: float, c1: float, n0: int, n1: int, extra:
     assert p[0] > p[1]
 
 
-def test_a_hub_with_200000_neighbours_is_exact() -> None:
+def test_a_hub_with_200000_neighbors_is_exact() -> None:
     conditional = torch.tensor([[0.5001, 0.4999], [0.4999, 0.5001]], dtype=torch.float64)
     prior = torch.tensor([0.3, 0.7], dtype=torch.float64)
     histogram = torch.tensor([[100_200, 99_800]])

@@ -58,7 +58,7 @@ def count_ego_graphs(
     center_labels = (known.train_only() if centers == "train" else known).dense().cpu().numpy()
     reach = _adjacency(sources, targets, n)
     reach.data[:] = 1
-    # into[m] leads from neighbours of class m to their labelled centres, with repeated entries counted.
+    # into[m] leads from neighbors of class m to their labelled centres, with repeated entries counted.
     into = []
     for m in range(k):
         chosen = (labels[targets] == m) & (center_labels[sources] >= 0)

@@ -1,6 +1,6 @@
-"""Bayes' rule over a node's class given its neighbours' classes, and the soft label made of it.
+"""Bayes' rule over a node's class given its neighbors' classes, and the soft label made of it.
 
-All of it is float64 and in log space, one row at a time, so that a hub with hundreds of thousands of neighbours
+All of it is float64 and in log space, one row at a time, so that a hub with hundreds of thousands of neighbors
 is as exact as a leaf.
 """
 
@@ -10,17 +10,17 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-# Stands for log 0 in sums: a finite number, so that 0 neighbours of an impossible class give 0 and not NaN, yet
+# Stands for log 0 in sums: a finite number, so that 0 neighbors of an impossible class give 0 and not NaN, yet
 # so low that a single one puts the class out.
 _LOG_ZERO = -1e300
 _OUT = -1e200
 
 
 def log_joint(histograms: Tensor, prior: Tensor, conditional: Tensor) -> Tensor:
-    """log of prior times likelihood, float64 [R, K] (Eq. 2: the product over neighbours, here a sum).
+    """log of prior times likelihood, float64 [R, K] (Eq. 2: the product over neighbors, here a sum).
 
-    ``histograms`` [R, K] counts labelled neighbours by class. ``prior`` is [K] or one a row, [R, K];
-    ``conditional`` is [K, K] or one a row, [R, K, K]. A class that the prior or a neighbour rules out has -inf.
+    ``histograms`` [R, K] counts labelled neighbors by class. ``prior`` is [K] or one a row, [R, K];
+    ``conditional`` is [K, K] or one a row, [R, K, K]. A class that the prior or a neighbor rules out has -inf.
 
     >>> prior, conditional = torch.tensor([0.5, 0.5]), torch.tensor([[0.5, 0.5], [0.0, 1.0]])
     >>> log_joint(torch.tensor([[2, 0]]), prior, conditional).exp()
@@ -35,9 +35,9 @@ def log_joint(histograms: Tensor, prior: Tensor, conditional: Tensor) -> Tensor:
 
 
 def posterior(histograms: Tensor, prior: Tensor, conditional: Tensor) -> Tensor:
-    """P(class k | neighbours' classes), float64 [R, K] (Eq. 1); arguments as for :func:`log_joint`.
+    """P(class k | neighbors' classes), float64 [R, K] (Eq. 1); arguments as for :func:`log_joint`.
 
-    A row without labelled neighbours is the prior, and so is a row for which every class has probability 0.
+    A row without labelled neighbors is the prior, and so is a row for which every class has probability 0.
 
     >>> prior = torch.tensor([0.5, 0.5])
     >>> heterophilic = torch.tensor([[0.2, 0.8], [0.8, 0.2]])
@@ -58,7 +58,7 @@ def posterior(histograms: Tensor, prior: Tensor, conditional: Tensor) -> Tensor:
 
 
 def without_evidence(histograms: Tensor, prior: Tensor, conditional: Tensor) -> Tensor:
-    """True [R] for rows that fall back to the prior: no labelled neighbour, or none that any class allows.
+    """True [R] for rows that fall back to the prior: no labelled neighbor, or none that any class allows.
 
     >>> prior, conditional = torch.tensor([0.5, 0.5]), torch.full((2, 2), 0.5)
     >>> without_evidence(torch.tensor([[0, 0], [1, 0]]), prior, conditional).tolist()

@@ -3,8 +3,8 @@
 Everything is an integer until the last moment, so counts of any partition of the edges add up to the counts of
 the whole graph, exactly.
 
-An entry (i, j) of ``edge_index`` makes j a neighbour of i; a repeated entry counts each time; a self-loop is no
-neighbour unless ``self_loops=True``.
+An entry (i, j) of ``edge_index`` makes j a neighbor of i; a repeated entry counts each time; a self-loop is no
+neighbor unless ``self_loops=True``.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _Block = TypeVar("_Block")
 class EdgeCounts:
     """What the edges say: ``pairs`` [K, K] and ``histograms`` [R, K]; add the counts of shards with ``+``.
 
-    ``pairs[n, m]`` counts entries (u, v) with centre u of class n and neighbour v of class m (Eq. 3);
-    ``histograms[r, m]`` counts the neighbours of class m of the r-th wanted node.
+    ``pairs[n, m]`` counts entries (u, v) with centre u of class n and neighbor v of class m (Eq. 3);
+    ``histograms[r, m]`` counts the neighbors of class m of the r-th wanted node.
     """
 
     pairs: Tensor
@@ -79,7 +79,7 @@ def count_edges(
 ) -> EdgeCounts:
     """Counts over the entries of ``edge_index``, with histograms for the nodes ``rows`` (all N without it).
 
-    ``centers="train"`` lets only training nodes be centres of ``pairs``; neighbours are labelled nodes always.
+    ``centers="train"`` lets only training nodes be centres of ``pairs``; neighbors are labelled nodes always.
     ``edge_index`` may be any shard of the edges; :func:`check_edge_index` has to have passed it.
 
     >>> edges = torch.tensor([[0, 0, 1, 2, 3, 3], [1, 2, 0, 0, 0, 3]])
@@ -92,8 +92,8 @@ def count_edges(
     # Class k stands for "not labelled". Such centres are counted like the others and cut off at the end, which
     # costs less than leaving them out.
     small = torch.uint8 if k < 255 else torch.int32
-    neighbour_class = _table(known, known, small, device)
-    center_class = _table(known.train_only(), known, small, device) if centers == "train" else neighbour_class
+    neighbor_class = _table(known, known, small, device)
+    center_class = _table(known.train_only(), known, small, device) if centers == "train" else neighbor_class
     code_type = torch.int16 if (k + 1) ** 2 < 1 << 15 else torch.int64
     pairs = torch.zeros((k + 1) ** 2, dtype=torch.int64, device=device)
     size = known.num_nodes if rows is None else rows.numel()
@@ -105,7 +105,7 @@ def count_edges(
 
     def count_block(entries: Tensor) -> None:
         sources, targets = entries
-        classes = neighbour_class.index_select(0, targets)
+        classes = neighbor_class.index_select(0, targets)
         if not all_labelled:
             sources, targets, classes = _select(classes < k, sources, targets, classes)
         if not self_loops:
@@ -167,7 +167,7 @@ def prior(counts: Tensor) -> Tensor:
 
 
 def conditional(pairs: Tensor) -> Tensor:
-    """P(neighbour's class m | class n), float64 [K, K] with rows n (Eq. 3); uniform where class n has no pair.
+    """P(neighbor's class m | class n), float64 [K, K] with rows n (Eq. 3); uniform where class n has no pair.
 
     >>> conditional(torch.tensor([[1, 3], [0, 0]])).tolist()
     [[0.25, 0.75], [0.5, 0.5]]
@@ -176,10 +176,10 @@ def conditional(pairs: Tensor) -> Tensor:
 
 
 def normalized_conditional(histograms: Tensor, classes: Tensor, num_classes: int) -> Tensor:
-    """The conditional in which every labelled node weighs the same, however many neighbours it has, [K, K].
+    """The conditional in which every labelled node weighs the same, however many neighbors it has, [K, K].
 
     ``histograms`` [M, K] are those of the centres and ``classes`` [M] their classes: each histogram is scaled to
-    1, summed over its class, and the rows are normalised. Centres without labelled neighbours say nothing.
+    1, summed over its class, and the rows are normalised. Centres without labelled neighbors say nothing.
 
     >>> histograms = torch.tensor([[3, 1], [0, 1], [0, 0]])
     >>> normalized_conditional(histograms, torch.tensor([0, 0, 1]), 2).tolist()

@@ -17,7 +17,7 @@ from postel.datasets.diagnosis_plot import plot_diagnosis
 from postel.datasets.verdict import verdict
 from postel.errors import InputError
 
-# Edge homophily with self-loops kept, as it is quoted; without labelled neighbour and posterior's hits among nodes
+# Edge homophily with self-loops kept, as it is quoted; without labelled neighbor and posterior's hits among nodes
 # with one, in percent, mean of the ten paper splits, as the published code sees the graph.
 KNOWN = {
     "cora": (0.810, 12.5, 84.9),
@@ -42,17 +42,17 @@ def test_the_known_figures_come_out(name, data_root):
     edge, without, hits = KNOWN[name]
     results = [diagnose(name, number, data_root=data_root, self_loops=True) for number in range(10)]
     assert results[0].all_labels.edge_homophily == pytest.approx(edge, abs=0.0006)
-    assert 100 * np.mean([r.training.without_labelled_neighbour for r in results]) == pytest.approx(
+    assert 100 * np.mean([r.training.without_labelled_neighbor for r in results]) == pytest.approx(
         without, abs=0.051
     )
-    rates = [r.training.posterior_best_is_true_with_neighbours for r in results]
+    rates = [r.training.posterior_best_is_true_with_neighbors for r in results]
     assert 100 * np.mean(rates) == pytest.approx(hits, abs=0.051)
 
 
 @pytest.mark.filterwarnings("ignore::postel.datasets.DatasetWarning")
 def test_the_paper_s_share_on_cornell_to_two_decimals(data_root):
     shares = [
-        diagnose("cornell", number, data_root=data_root, self_loops=True).training.without_labelled_neighbour
+        diagnose("cornell", number, data_root=data_root, self_loops=True).training.without_labelled_neighbor
         for number in range(10)
     ]
     assert round(100 * float(np.mean(shares)), 2) == 26.35
@@ -67,7 +67,7 @@ def test_published_adjusted_homophily_and_informativeness(name, data_root):
 @pytest.mark.filterwarnings("ignore::postel.datasets.DatasetWarning")
 def test_verdicts_of_real_graphs(data_root):
     wanted = {"cora": "informative", "actor": "like uniform smoothing", "squirrel": "like uniform smoothing"}
-    wanted |= {"cornell": "small effect", "texas": "averaging neighbours' labels misleads"}
+    wanted |= {"cornell": "small effect", "texas": "averaging neighbors' labels misleads"}
     for name, words in wanted.items():
         assert words in diagnose(name, data_root=data_root).verdict
     assert "nearly equal" in diagnose("actor", data_root=data_root).verdict
@@ -116,7 +116,7 @@ def test_training_measures_by_hand(data, self_loops):
         hits[i] = weights.index(top) == y[i]
     assert found.prior == pytest.approx(prior)
     assert np.array(found.conditional) == pytest.approx(np.array(conditional))
-    assert found.without_labelled_neighbour == pytest.approx(sum(not around[i] for i in nodes) / len(nodes))
+    assert found.without_labelled_neighbor == pytest.approx(sum(not around[i] for i in nodes) / len(nodes))
     assert found.posterior_best_is_true == pytest.approx(sum(hits.values()) / len(nodes))
     assert found.largest_class_share == pytest.approx(max(prior))
 
@@ -193,7 +193,7 @@ def test_inputs_that_cannot_be_diagnosed():
 
 
 def test_verdict_has_a_sentence_for_each_case():
-    assert "60% of the training nodes" in verdict(0.5, 0.8, score=0.9, without_neighbour=0.6)
+    assert "60% of the training nodes" in verdict(0.5, 0.8, score=0.9, without_neighbor=0.6)
     assert "uniform smoothing" in verdict(0.09, 0.8, score=0.9)
     assert "only weakly (the posterior's best class is right for 35%" in verdict(
         0.3, 0.2, score=0.35, constant_score=0.2

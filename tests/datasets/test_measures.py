@@ -117,7 +117,7 @@ def test_directed_entries_count_both_ways_where_direction_has_no_meaning(graph):
 def test_independence_gap(graph):
     entries, y = graph
     counts, labels = counted(entries, y)
-    of_two = measures.neighbour_pairs(counts.histograms, labels, K)
+    of_two = measures.neighbor_pairs(counts.histograms, labels, K)
     found = measures.independence_gap(counts.pairs, of_two).tolist()
     kept = seen(entries, y)
     for k in range(K):
@@ -135,12 +135,12 @@ def test_independence_gap(graph):
         assert same(found[k], expected)
 
 
-def test_the_gap_is_zero_for_independent_neighbours_and_large_for_tied_ones():
+def test_the_gap_is_zero_for_independent_neighbors_and_large_for_tied_ones():
     independent = torch.tensor([[2, 0], [1, 1], [1, 1], [0, 2]])
     tied = torch.tensor([[2, 0], [0, 2], [2, 0], [0, 2]])
     pairs, labels = torch.tensor([[4, 4], [0, 0]]), torch.zeros(4, dtype=torch.int64)
     for histograms, expected in ((independent, 0.0), (tied, 0.5)):
-        of_two = measures.neighbour_pairs(histograms, labels, 2)
+        of_two = measures.neighbor_pairs(histograms, labels, 2)
         assert measures.independence_gap(pairs, of_two)[0].item() == expected
 
 
@@ -153,7 +153,7 @@ def test_contrast(rows):
     assert same(measures.contrast(torch.tensor(matrix, dtype=torch.float64)), sum(gaps) / len(gaps))
 
 
-def test_nodes_with_one_neighbour_or_another_label_are_no_twins():
+def test_nodes_with_one_neighbor_or_another_label_are_no_twins():
     one = torch.tensor([[0, 1], [2, 2]])
     two = torch.tensor([[0, 0, 1, 1, 1], [2, 3, 3, 2, 2]])
     assert measures.twin_nodes(one, torch.tensor([0, 0, 1, 1])) == 0

@@ -218,7 +218,7 @@ def test_engines_in_one_process_agree_to_the_bit(
 
 
 @pytest.mark.parametrize("likelihood", ["edge", "normalized"])
-def test_a_hub_with_a_hundred_thousand_neighbours(
+def test_a_hub_with_a_hundred_thousand_neighbors(
     likelihood: str,
     engine: str,
     tmp_path: Path,

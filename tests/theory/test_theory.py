@@ -41,8 +41,8 @@ def test_methods_agree_where_like_links_to_like_and_part_where_it_does_not() -> 
     assert torch.equal(comparison.posterior_homophilic.argmax(dim=1), majority)
     assert torch.equal(comparison.posterior_heterophilic.argmax(dim=1), 1 - majority)
     first, second, third = comparison.posterior_heterophilic[:, 0].tolist()
-    assert first > second  # Lemma 3: same degree, more neighbours of class 0
-    assert third > first  # Lemma 4: as many neighbours of class 0, higher degree
+    assert first > second  # Lemma 3: same degree, more neighbors of class 0
+    assert third > first  # Lemma 4: as many neighbors of class 0, higher degree
 
 
 @pytest.mark.parametrize("ending", ["png", "svg"])

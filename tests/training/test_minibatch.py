@@ -13,19 +13,19 @@ from torch_geometric.data import Data
 
 from postel.backbones import BACKBONES, attention, make_backbone
 from postel.errors import InputError
-from postel.graph import Features, Graph, LargeGraph, Neighbours
+from postel.graph import Features, Graph, LargeGraph, Neighbors
 from postel.smoothers import ALS, PosteL
 from postel.training import (
-    NeighbourBatches,
+    NeighborBatches,
     NodeClassifier,
     Settings,
     Watch,
     layerwise_logits,
     loader,
-    neighbour_loader,
+    neighbor_loader,
     train_in_batches,
 )
-from postel.training.sampling import NeighbourSampler, distinct_integers
+from postel.training.sampling import NeighborSampler, distinct_integers
 
 NODES = 120
 
@@ -61,10 +61,10 @@ def test_sampled_edges_are_real_distinct_and_as_many_as_asked(fanouts):
     edge_index = torch.unique(
         data.edge_index, dim=1
     )  # without repeated entries, distinct places are distinct edges
-    neighbours = Neighbours.from_edge_index(edge_index, NODES)
+    neighbors = Neighbors.from_edge_index(edge_index, NODES)
     real = set(map(tuple, edge_index.t().tolist()))
-    degrees = np.diff(neighbours.offsets)
-    sampler = NeighbourSampler(neighbours, fanouts, seed=1)
+    degrees = np.diff(neighbors.offsets)
+    sampler = NeighborSampler(neighbors, fanouts, seed=1)
     for seeds in (torch.tensor([5, 3]), torch.arange(40)):
         nodes, edges = sampler.sample(seeds)
         assert nodes[: seeds.numel()].tolist() == seeds.tolist()
@@ -80,7 +80,7 @@ def test_sampled_edges_are_real_distinct_and_as_many_as_asked(fanouts):
 
 def test_every_source_is_drawn_equally_often():
     star = torch.stack([torch.arange(1, 9), torch.zeros(8, dtype=torch.int64)])
-    sampler = NeighbourSampler(Neighbours.from_edge_index(star, 9), [2], seed=0)
+    sampler = NeighborSampler(Neighbors.from_edge_index(star, 9), [2], seed=0)
     counts = Counter()
     for _ in range(4000):
         nodes, _ = sampler.sample(torch.tensor([0]))
@@ -93,7 +93,7 @@ def test_complete_samples_give_the_full_graphs_logits():
     data = _data()
     backbone = make_backbone("ordered_gnn", 8, 3, hidden=8, chunk=4).eval()
     full = backbone(Graph(Features.from_dense(data.x), data.edge_index))
-    batches = NeighbourBatches(data, torch.arange(NODES), neighbors=[-1, -1], batch_size=7, shuffle=False)
+    batches = NeighborBatches(data, torch.arange(NODES), num_neighbors=[-1, -1], batch_size=7, shuffle=False)
     parts = [backbone(Graph(Features.from_dense(b.x), b.edge_index))[: b.batch_size] for b in batches]
     assert torch.allclose(torch.cat(parts), full, atol=1e-5)
 
@@ -101,7 +101,7 @@ def test_complete_samples_give_the_full_graphs_logits():
 def test_batches_carry_every_node_attribute_and_visit_each_node_once():
     data = PosteL()(_data())
     chosen = data.train_mask.nonzero().view(-1)
-    batches = NeighbourBatches(data, chosen, neighbors=[4, 2], batch_size=8, seed=2)
+    batches = NeighborBatches(data, chosen, num_neighbors=[4, 2], batch_size=8, seed=2)
     orders = []
     for _ in range(2):
         seen = []
@@ -112,18 +112,18 @@ def test_batches_carry_every_node_attribute_and_visit_each_node_once():
         assert sorted(seen) == chosen.tolist() and len(batches) == 7
         orders.append(seen)
     assert orders[0] != orders[1]
-    again = NeighbourBatches(data, chosen, neighbors=[4, 2], batch_size=8, seed=2)
+    again = NeighborBatches(data, chosen, num_neighbors=[4, 2], batch_size=8, seed=2)
     assert [n for b in again for n in b.n_id[: b.batch_size].tolist()] == orders[0]
 
 
 @pytest.mark.parametrize("name", BACKBONES)
 def test_layerwise_logits_equal_the_full_forward(name, monkeypatch):
     data = _data()
-    monkeypatch.setattr(Neighbours.blocks, "__defaults__", (50,))
+    monkeypatch.setattr(Neighbors.blocks, "__defaults__", (50,))
     monkeypatch.setattr(attention, "BLOCK_MESSAGES", 2000)
     backbone = make_backbone(name, 8, 3)
     features = Features.from_dense(data.x)
-    whole = LargeGraph(features, Neighbours.from_edge_index(data.edge_index, NODES))
+    whole = LargeGraph(features, Neighbors.from_edge_index(data.edge_index, NODES))
     ours = layerwise_logits(backbone, whole)
     with torch.no_grad():
         expected = backbone.eval()(Graph(features, data.edge_index))
@@ -136,15 +136,15 @@ def test_torch_geometrics_loader_is_used_where_its_samplers_are(monkeypatch):
     taken = {}
     monkeypatch.setattr(loader, "compiled_sampler", lambda: True)
     monkeypatch.setattr(torch_geometric.loader, "NeighborLoader", lambda data, **options: taken.update(options))
-    neighbour_loader(_data(), torch.tensor([1]), neighbors=(3, 2), batch_size=5)
+    neighbor_loader(_data(), torch.tensor([1]), num_neighbors=(3, 2), batch_size=5)
     assert taken["num_neighbors"] == [3, 2] and taken["batch_size"] == 5 and taken["input_nodes"].tolist() == [1]
     monkeypatch.undo()
     if not loader.compiled_sampler():
-        assert isinstance(neighbour_loader(_data(), torch.tensor([1])), NeighbourBatches)
+        assert isinstance(neighbor_loader(_data(), torch.tensor([1])), NeighborBatches)
 
 
 def _fit(seed=0, **changes):
-    settings = {"max_epochs": 12, "batch_size": 16, "neighbors": (5, 5), "lr": 0.02, "seed": seed}
+    settings = {"max_epochs": 12, "batch_size": 16, "num_neighbors": (5, 5), "lr": 0.02, "seed": seed}
     return NodeClassifier("gcn", **{**settings, **changes}).fit(_data())
 
 
@@ -172,8 +172,8 @@ def test_batches_work_with_pseudo_labels_and_are_saved(tmp_path):
 def test_best_pass_is_kept():
     data = _data()
     data.soft_y = F.one_hot(data.y.roll(1), 3).float()  # wrong targets, so that the validation loss rises
-    whole = LargeGraph(Features.from_dense(data.x), Neighbours.from_edge_index(data.edge_index, NODES))
-    batches = NeighbourBatches(data, data.train_mask.nonzero().view(-1), batch_size=20)
+    whole = LargeGraph(Features.from_dense(data.x), Neighbors.from_edge_index(data.edge_index, NODES))
+    batches = NeighborBatches(data, data.train_mask.nonzero().view(-1), batch_size=20)
     watch = Watch({"val": (data.val_mask.nonzero().view(-1), data.y[data.val_mask])}, NODES)
     make = lambda: make_backbone("gcn", 8, 3)  # noqa: E731
     outcome = train_in_batches(make, batches, whole, watch, Settings(lr=0.01, max_epochs=6))
@@ -186,8 +186,8 @@ def test_best_pass_is_kept():
     ("changes", "sentence"),
     [
         ({"batch_size": 0}, "batch_size must be a whole number above 0"),
-        ({"neighbors": ()}, "at least one hop"),
-        ({"neighbors": (3, 0)}, r"above 0, or -1 for all, got \[3, 0\]"),
+        ({"num_neighbors": ()}, "at least one hop"),
+        ({"num_neighbors": (3, 0)}, r"above 0 or -1 for all, got \[3, 0\]"),
         ({"smoother": ALS()}, "train this method with batch_size=None"),
         ({"device": "meta"}, "batches are trained on the CPU"),
     ],

@@ -87,7 +87,7 @@ def test_a_method_that_can_use_pseudo_labels_takes_part(method: Smoother, takes_
 def refined_after_training(anchor: float) -> tuple[torch.Tensor, torch.Tensor]:
     """ALS's refined labels of the training nodes after a run, and the true classes.
 
-    Without restart a propagated label is that of the neighbours alone, which here is never the node's own.
+    Without restart a propagated label is that of the neighbors alone, which here is never the node's own.
     """
     data = small_graph()
     known = known_labels(data)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import leaky_relu
 
-from postel.graph import Graph, Neighbours
+from postel.graph import Graph, Neighbors
 from postel.graph.bernoulli import keep_bits
 from postel.graph.operators import without_self_loops
 from postel.graph.sparse import csr_like, csr_product
@@ -158,22 +158,22 @@ def attend(
     return _Attend.apply(pattern, by_source, by_target, values, p if training else 0.0)
 
 
-def attend_in_blocks(neighbours: Neighbours, by_source: Tensor, by_target: Tensor, values: Tensor) -> Tensor:
+def attend_in_blocks(neighbors: Neighbors, by_source: Tensor, by_target: Tensor, values: Tensor) -> Tensor:
     """The same as :func:`attend` in evaluation, for scores [N, heads] and values [N, heads, D] of a large graph.
 
     Targets are taken block by block, so only a block's messages are in memory at once.
 
-    >>> neighbours = Neighbours.from_edge_index(torch.tensor([[0], [1]]), 2)
+    >>> neighbors = Neighbors.from_edge_index(torch.tensor([[0], [1]]), 2)
     >>> zeros = torch.zeros(2, 1)
-    >>> attend_in_blocks(neighbours, zeros, zeros, torch.tensor([[[1.0]], [[3.0]]])).flatten().tolist()
+    >>> attend_in_blocks(neighbors, zeros, zeros, torch.tensor([[[1.0]], [[3.0]]])).flatten().tolist()
     [1.0, 2.0]
     """
     out = torch.empty_like(values)
-    for first, last in neighbours.blocks(entries=BLOCK_MESSAGES // (values.shape[1] * values.shape[2])):
-        low, high = int(neighbours.offsets[first]), int(neighbours.offsets[last])
-        counts = torch.from_numpy(np.diff(neighbours.offsets[first : last + 1]))
+    for first, last in neighbors.blocks(entries=BLOCK_MESSAGES // (values.shape[1] * values.shape[2])):
+        low, high = int(neighbors.offsets[first]), int(neighbors.offsets[last])
+        counts = torch.from_numpy(np.diff(neighbors.offsets[first : last + 1]))
         rows = torch.arange(first, last)
-        source = torch.cat([torch.from_numpy(neighbours.sources[low:high]).long(), rows])
+        source = torch.cat([torch.from_numpy(neighbors.sources[low:high]).long(), rows])
         target = torch.cat([rows.repeat_interleave(counts), rows])
         local = target - first
         scores = leaky_relu(by_source[source] + by_target[target], NEGATIVE_SLOPE)

@@ -14,7 +14,7 @@ class ChebNet(Backbone):
     """Two layers ``Σ_k T_k(L̂) x W_k + b`` over ``terms`` polynomials, with ReLU and dropout between.
 
     L̂ = 2L/λ_max - I with λ_max = 2 is minus the normalised adjacency. ``terms=2`` (torch_geometric's ``K=2``)
-    reaches the direct neighbours.
+    reaches the direct neighbors.
 
     >>> ChebNet(4, 2, terms=3).first
     FeatureLinear(4, 96)

@@ -81,7 +81,7 @@ class Attention(nn.Module):
         scores = narrow_linear(values, weight)
         if isinstance(graph, LargeGraph):
             sources, targets = scores.chunk(2, dim=1)
-            out = attend_in_blocks(graph.neighbours, sources, targets, values.view(-1, heads, hidden))
+            out = attend_in_blocks(graph.neighbors, sources, targets, values.view(-1, heads, hidden))
             return out.view(-1, heads * hidden) + self.bias
         by_source, by_target = scores[:, :heads].reshape(-1), scores[:, heads:].reshape(-1)
         pattern = attention_pattern(graph, heads)

@@ -15,7 +15,7 @@ from postel.graph.bernoulli import dropout as drop
 
 
 class OrderedGNN(Backbone):
-    """Layers ``x ← norm(g · x + (1 - g) · m)`` with m the mean over neighbours and a gate g that only closes.
+    """Layers ``x ← norm(g · x + (1 - g) · m)`` with m the mean over neighbors and a gate g that only closes.
 
     The gate has ``chunk`` entries, each shared by ``hidden / chunk`` units: unit u follows entry u mod ``chunk``
     (the order of units is free, and this one is fastest). ``propagation_dropout`` None means ``dropout``.

@@ -13,11 +13,11 @@ from postel.cli import options
 METHODS = ("one_hot", "uniform:epsilon=0.3", "sals:smoothing=0.5", "postel:alpha=0.8,beta=0.4")
 INTRODUCTION = (
     "Four ways to write down a training label: one-hot as it is; uniform smoothing, which spreads a share of it "
-    "over all classes; SALS, which mixes it with its neighbours' average label; and PosteL, which mixes it "
-    "with the posterior of the node's class given its neighbours' labels. A GCN is trained on each.",
+    "over all classes; SALS, which mixes it with its neighbors' average label; and PosteL, which mixes it "
+    "with the posterior of the node's class given its neighbors' labels. A GCN is trained on each.",
     "On a graph where like links to like the last two want the same thing. On a heterophilic graph they part: the "
-    "neighbours' average points to classes that the node does not have, while the posterior has learned from the "
-    "graph which neighbours each class keeps.",
+    "neighbors' average points to classes that the node does not have, while the posterior has learned from the "
+    "graph which neighbors each class keeps.",
 )
 
 
@@ -51,7 +51,7 @@ def demo(
         screen.print()
         parts.append(comparison_part(comparison, data_root=data_root, note=note))
     caption = (
-        "Why: three target nodes T. SALS gives T its neighbours' average whatever the graph; the posterior agrees "
+        "Why: three target nodes T. SALS gives T its neighbors' average whatever the graph; the posterior agrees "
         "with it where like links to like and turns round where it does not."
     )
     closing = [Picture.of(sals_figure(), caption)]

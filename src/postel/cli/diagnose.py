@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Graph = Annotated[str, typer.Argument(help="A dataset's name or the path of a graph file.")]
 Split = Annotated[int, typer.Option("--split", help="Number of the split.")]
 SelfLoops = Annotated[
-    bool, typer.Option("--self-loops", help="Count a self-loop as a neighbour, as the published code does.")
+    bool, typer.Option("--self-loops", help="Count a self-loop as a neighbor, as the published code does.")
 ]
 Plot = Annotated[
     Path | None,
@@ -67,8 +67,8 @@ def _print(found: Diagnosis) -> None:
         ("edge entries / linked pairs", f"{shape.edge_entries:,} / {shape.pairs:,}"),
         ("directions", "both" if shape.symmetric else "one-way entries"),
         ("self-loops / repeated entries", f"{shape.self_loops:,} / {shape.duplicate_entries:,}"),
-        ("nodes with a twin (same label and neighbours)", f"{shape.twin_nodes:,}"),
-        ("nodes without neighbours / labels", f"{shape.isolated_nodes:,} / {shape.unlabelled_nodes:,}"),
+        ("nodes with a twin (same label and neighbors)", f"{shape.twin_nodes:,}"),
+        ("nodes without neighbors / labels", f"{shape.isolated_nodes:,} / {shape.unlabelled_nodes:,}"),
         (
             "degree: mean / median / largest",
             f"{shape.mean_degree:.2f} / {shape.median_degree:g} / {shape.max_degree:,}",
@@ -80,15 +80,15 @@ def _print(found: Diagnosis) -> None:
         ("node homophily", _number(every.node_homophily)),
         ("adjusted homophily", _number(every.adjusted_homophily)),
         ("label informativeness", _number(every.label_informativeness)),
-        ("two neighbours: joint against product (total variation)", _number(every.mean_independence_gap)),
+        ("two neighbors: joint against product (total variation)", _number(every.mean_independence_gap)),
     ]
     print_table("All labels", ("", ""), rows)
     if train is not None:
         rows = [
             ("training nodes", f"{train.train:,}"),
-            ("of them without labelled neighbour", f"{train.without_labelled_neighbour:.2%}"),
+            ("of them without labelled neighbor", f"{train.without_labelled_neighbor:.2%}"),
             ("posterior's best class is the true one", f"{train.posterior_best_is_true:.2%}"),
-            ("the same, given a labelled neighbour", _share(train.posterior_best_is_true_with_neighbours)),
+            ("the same, given a labelled neighbor", _share(train.posterior_best_is_true_with_neighbors)),
             ("distance between classes' conditionals", _number(train.contrast)),
         ]
         print_table(f"Training labels ({found.protocol or 'own masks'}, split {found.split})", ("", ""), rows)
@@ -125,7 +125,7 @@ def _print_classes(found: Diagnosis) -> None:
             )
         )
     columns = ("class", "prior", *(f"P({name})" for name in found.class_names), "homophily", "gap")
-    print_table("Conditional: a row is a node's class, a column its neighbour's", columns, rows)
+    print_table("Conditional: a row is a node's class, a column its neighbor's", columns, rows)
 
 
 def _number(value: float) -> str:

@@ -30,14 +30,14 @@ def smooth(
     noise: str = typer.Option("uniform", help="uniform or off-target.", rich_help_panel=_METHOD),
     isolated: str = typer.Option("prior", help="prior or one-hot.", rich_help_panel=_METHOD),
     centers: str = typer.Option("labelled", help="labelled or train.", rich_help_panel=_METHOD),
-    self_loops: bool = typer.Option(False, help="Count a self-loop as a neighbour.", rich_help_panel=_METHOD),
+    self_loops: bool = typer.Option(False, help="Count a self-loop as a neighbor.", rich_help_panel=_METHOD),
     num_classes: int | None = typer.Option(
         None, help="Number of classes, if the last ones have no label.", rich_help_panel=_METHOD
     ),
     undirected: bool = typer.Option(False, help="Count each row of edges both ways.", rich_help_panel=_TABLES),
     nodes: str = typer.Option("train", help="Rows to write: train or all.", rich_help_panel=_TABLES),
     source: str = typer.Option("source", help="Edge column: the node.", rich_help_panel=_TABLES),
-    target: str = typer.Option("target", help="Edge column: its neighbour.", rich_help_panel=_TABLES),
+    target: str = typer.Option("target", help="Edge column: its neighbor.", rich_help_panel=_TABLES),
     node: str = typer.Option("node", help="Label column: the node.", rich_help_panel=_TABLES),
     label: str = typer.Option("label", help="Label column: its label.", rich_help_panel=_TABLES),
     id_type: str = typer.Option("auto", help="Node ids: auto, integer or string.", rich_help_panel=_TABLES),

@@ -200,14 +200,14 @@ _ENTRIES = (
     Entry("karate", "Zachary's karate club", ("embedded",), "cc04f9ae4d37aff19adda39fa1da2cc0", normalise=False),
     Entry(
         "csbm-homophilic",
-        "synthetic: neighbours mostly share the class",
+        "synthetic: neighbors mostly share the class",
         ("embedded",),
         "a54a7e03720637e163d90257a351dc3c",
         normalise=False,
     ),
     Entry(
         "csbm-heterophilic",
-        "synthetic: neighbours come from the two classes beside a node's own",
+        "synthetic: neighbors come from the two classes beside a node's own",
         ("embedded",),
         "892c6a49ff42028c2def243b7842956f",
         normalise=False,

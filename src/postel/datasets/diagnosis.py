@@ -65,9 +65,9 @@ class TrainingLabels:
     prior: list[float]
     conditional: list[list[float]]
     contrast: float
-    without_labelled_neighbour: float
+    without_labelled_neighbor: float
     posterior_best_is_true: float
-    posterior_best_is_true_with_neighbours: float
+    posterior_best_is_true_with_neighbors: float
     largest_class_share: float
 
 
@@ -119,7 +119,7 @@ def diagnose(
     """The diagnosis of a ``Data`` with ``edge_index`` and ``y``, of a dataset by name, or of a graph file.
 
     Graph measures use all labels; the prior, the conditional and the posterior's score use training labels only.
-    A ``Data`` brings its own masks. ``self_loops=True`` counts a self-loop as a neighbour, as the published code
+    A ``Data`` brings its own masks. ``self_loops=True`` counts a self-loop as a neighbor, as the published code
     does.
 
     >>> result = diagnose("karate")
@@ -209,7 +209,7 @@ def _structure(graph: Data, edge_index: Tensor, y: Tensor, num_classes: int) -> 
 def _all_labels(edge_index: Tensor, y: Tensor, num_classes: int, self_loops: bool) -> AllLabels:
     known = KnownLabels.from_mask(y, y != UNLABELLED, num_classes)
     counts = statistics.count_edges(edge_index, known, self_loops=self_loops)
-    of_two = measures.neighbour_pairs(counts.histograms, y, num_classes)
+    of_two = measures.neighbor_pairs(counts.histograms, y, num_classes)
     gap = measures.independence_gap(counts.pairs, of_two)
     defined = ~gap.isnan()
     weight = statistics.class_counts(known)[defined].to(torch.float64)
@@ -233,15 +233,15 @@ def _training(edge_index: Tensor, y: Tensor, mask: Tensor, num_classes: int, sel
     conditional = statistics.conditional(counts.pairs)
     best = posterior(counts.histograms, prior, conditional).argmax(dim=1)
     right = (best == known.classes).to(torch.float64)
-    has_neighbour = counts.histograms.sum(dim=1) > 0
+    has_neighbor = counts.histograms.sum(dim=1) > 0
     return TrainingLabels(
         train=known.index.numel(),
         prior=prior.tolist(),
         conditional=conditional.tolist(),
         contrast=measures.contrast(conditional),
-        without_labelled_neighbour=float((~has_neighbour).to(torch.float64).mean()),
+        without_labelled_neighbor=float((~has_neighbor).to(torch.float64).mean()),
         posterior_best_is_true=float(right.mean()),
-        posterior_best_is_true_with_neighbours=float(right[has_neighbour].mean()),
+        posterior_best_is_true_with_neighbors=float(right[has_neighbor].mean()),
         largest_class_share=float(prior.max()),
     )
 
@@ -275,9 +275,9 @@ def _sentence(all_labels: AllLabels, training: TrainingLabels | None) -> str:
     return verdict(
         training.contrast,
         all_labels.edge_homophily,
-        score=training.posterior_best_is_true_with_neighbours,
+        score=training.posterior_best_is_true_with_neighbors,
         constant_score=training.largest_class_share,
-        without_neighbour=training.without_labelled_neighbour,
+        without_neighbor=training.without_labelled_neighbor,
     )
 
 

@@ -1,4 +1,4 @@
-"""The diagnosis as a picture: what neighbours look like around each class, and how classes are spread."""
+"""The diagnosis as a picture: what neighbors look like around each class, and how classes are spread."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def _heatmap(axes: Any, diagnosis: Diagnosis) -> None:
     turned = 45 if max(map(len, names)) > 3 else 0
     axes.set_xticks(range(len(names)), names, rotation=turned)
     axes.set_yticks(range(len(names)), names)
-    axes.set_xlabel("class of the neighbour")
+    axes.set_xlabel("class of the neighbor")
     axes.set_ylabel("class of the node")
-    axes.set_title(f"P(neighbour's class | node's class), {labels}")
+    axes.set_title(f"P(neighbor's class | node's class), {labels}")
     axes.figure.colorbar(image, ax=axes, shrink=0.8)
 
 
@@ -84,5 +84,5 @@ def _bars(axes: Any, diagnosis: Diagnosis) -> None:
     axes.set_xticks(places, diagnosis.class_names)
     axes.set_xlabel("class of the node")
     axes.set_ylim(0, 1.15)  # room for the legend
-    axes.set_title("neighbours of each class, all labels")
+    axes.set_title("neighbors of each class, all labels")
     axes.legend(frameon=False, loc="upper left", fontsize="small")

@@ -1,6 +1,6 @@
 """Measures of how labels lie on a graph, each a pure function of integer counts.
 
-``pairs`` [K, K] counts entries by the classes of their two ends and ``histograms`` [N, K] the labelled neighbours
+``pairs`` [K, K] counts entries by the classes of their two ends and ``histograms`` [N, K] the labelled neighbors
 of each node by class (:func:`postel.statistics.count_edges`). On directed entries, the measures that are defined
 for undirected graphs take each entry in both directions. A measure that is not defined is NaN.
 """
@@ -23,7 +23,7 @@ def edge_homophily(pairs: Tensor) -> float:
 
 
 def node_homophily(histograms: Tensor, y: Tensor) -> float:
-    """Mean over labelled nodes with labelled neighbours of the share that has the node's class.
+    """Mean over labelled nodes with labelled neighbors of the share that has the node's class.
 
     >>> node_homophily(torch.tensor([[1, 1], [0, 2], [0, 0]]), torch.tensor([0, 1, 1]))
     0.75
@@ -35,7 +35,7 @@ def node_homophily(histograms: Tensor, y: Tensor) -> float:
 
 
 def class_homophily(pairs: Tensor) -> Tensor:
-    """For each class, the share of its nodes' neighbours that have the class too, float64 [K].
+    """For each class, the share of its nodes' neighbors that have the class too, float64 [K].
 
     >>> class_homophily(torch.tensor([[1, 3], [3, 1]])).tolist()
     [0.25, 0.25]
@@ -47,7 +47,7 @@ def adjusted_homophily(pairs: Tensor) -> float:
     """Edge homophily less what random links between the same degrees would give (Platonov et al. 2023).
 
     With D_k the degrees of class k summed: ``(h - sum D_k^2 / (2E)^2) / (1 - sum D_k^2 / (2E)^2)``; 0 for links
-    that do not look at classes, 1 if all neighbours share the class.
+    that do not look at classes, 1 if all neighbors share the class.
 
     >>> adjusted_homophily(torch.tensor([[2, 2], [2, 2]]))
     0.0
@@ -57,10 +57,10 @@ def adjusted_homophily(pairs: Tensor) -> float:
 
 
 def label_informativeness(pairs: Tensor) -> float:
-    """Share of the uncertainty of a node's class that one neighbour's class removes (Platonov et al. 2023).
+    """Share of the uncertainty of a node's class that one neighbor's class removes (Platonov et al. 2023).
 
     Mutual information of the classes at the two ends of a random link over the entropy of either: 0 if the
-    neighbour says nothing, 1 if it says all, be neighbours alike or not.
+    neighbor says nothing, 1 if it says all, be neighbors alike or not.
 
     >>> label_informativeness(torch.tensor([[0, 3], [3, 0]]))
     1.0
@@ -73,7 +73,7 @@ def label_informativeness(pairs: Tensor) -> float:
 def contrast(conditional: Tensor) -> float:
     """Mean total variation distance between the rows of the conditional [K, K], over all pairs of classes.
 
-    0 means that neighbours look the same around every class, so that they cannot tell classes apart.
+    0 means that neighbors look the same around every class, so that they cannot tell classes apart.
 
     >>> contrast(torch.tensor([[0.8, 0.2], [0.2, 0.8]], dtype=torch.float64))
     0.6...
@@ -82,25 +82,25 @@ def contrast(conditional: Tensor) -> float:
     return float(torch.pdist(conditional, p=1).sum()) / (k * (k - 1))
 
 
-def neighbour_pairs(histograms: Tensor, y: Tensor, num_classes: int) -> Tensor:
-    """Ordered pairs of two different neighbours by their classes, summed by the class of the node, [K, K, K].
+def neighbor_pairs(histograms: Tensor, y: Tensor, num_classes: int) -> Tensor:
+    """Ordered pairs of two different neighbors by their classes, summed by the class of the node, [K, K, K].
 
-    >>> neighbour_pairs(torch.tensor([[2, 1]]), torch.tensor([0]), 2)[0].tolist()
+    >>> neighbor_pairs(torch.tensor([[2, 1]]), torch.tensor([0]), 2)[0].tolist()
     [[2, 2], [2, 0]]
     """
     out = torch.zeros(num_classes, num_classes, num_classes, dtype=torch.int64, device=histograms.device)
     for k in range(num_classes):
         of_class = histograms[y == k].to(torch.int64)
-        # A neighbour makes no pair with itself, hence the diagonal.
+        # A neighbor makes no pair with itself, hence the diagonal.
         out[k] = of_class.T @ of_class - torch.diag(of_class.sum(dim=0))
     return out
 
 
 def independence_gap(pairs: Tensor, of_two: Tensor) -> Tensor:
-    """Total variation between the joint of two neighbours' classes and the product of marginals, float64 [K].
+    """Total variation between the joint of two neighbors' classes and the product of marginals, float64 [K].
 
-    Row k compares ``P(m, n | k)`` of two neighbours of a class-k node with ``P(m | k) P(n | k)``, the paper's
-    assumption (Eq. 2): 0 where it holds, NaN for a class none of whose nodes has two neighbours.
+    Row k compares ``P(m, n | k)`` of two neighbors of a class-k node with ``P(m | k) P(n | k)``, the paper's
+    assumption (Eq. 2): 0 where it holds, NaN for a class none of whose nodes has two neighbors.
 
     >>> of_two = torch.tensor([[[0, 1], [1, 0]], [[0, 0], [0, 0]]])
     >>> independence_gap(torch.tensor([[1, 1], [0, 1]]), of_two).tolist()
@@ -112,7 +112,7 @@ def independence_gap(pairs: Tensor, of_two: Tensor) -> Tensor:
 
 
 def twin_nodes(edge_index: Tensor, y: Tensor) -> int:
-    """How many nodes have the same label and the same two or more neighbours as another node: likely duplicates.
+    """How many nodes have the same label and the same two or more neighbors as another node: likely duplicates.
 
     >>> twin_nodes(torch.tensor([[0, 0, 1, 1], [2, 3, 2, 3]]), torch.tensor([0, 0, 1, 1]))
     2

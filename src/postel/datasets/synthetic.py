@@ -69,14 +69,14 @@ def csbm(
 
 
 def homophilic() -> StoredGraph:
-    """The catalog's ``csbm-homophilic``: seven in ten neighbours share a node's class."""
+    """The catalog's ``csbm-homophilic``: seven in ten neighbors share a node's class."""
     return csbm(1500, np.full((5, 5), 0.075) + 0.625 * np.eye(5), mean_degree=5.0, signal=1.5, seed=1)
 
 
 def heterophilic() -> StoredGraph:
-    """The catalog's ``csbm-heterophilic``: classes on a ring, eight in ten neighbours from the two beside.
+    """The catalog's ``csbm-heterophilic``: classes on a ring, eight in ten neighbors from the two beside.
 
-    Neighbours tell a node's class well, and yet almost none shares it: averaging their labels misleads.
+    Neighbors tell a node's class well, and yet almost none shares it: averaging their labels misleads.
     """
     return csbm(1500, ring(5, beside=0.4, own=0.04), mean_degree=8.0, signal=1.5, seed=2)
 

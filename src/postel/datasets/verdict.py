@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-# Below this mean distance between the classes' neighbour distributions no posterior leaves the prior: Actor has
-# 0.03 and Squirrel 0.05, the graphs where neighbours do tell classes have 0.4 and more.
+# Below this mean distance between the classes' neighbor distributions no posterior leaves the prior: Actor has
+# 0.03 and Squirrel 0.05, the graphs where neighbors do tell classes have 0.4 and more.
 NEARLY_EQUAL = 0.1
-# Right answers, beyond those of one constant answer, from which neighbours count as telling: Chameleon has 0.13.
+# Right answers, beyond those of one constant answer, from which neighbors count as telling: Chameleon has 0.13.
 TELLING = 0.2
 MOSTLY = 0.5
 
@@ -16,43 +16,41 @@ def verdict(
     *,
     score: float | None = None,
     constant_score: float = 0.0,
-    without_neighbour: float = 0.0,
+    without_neighbor: float = 0.0,
 ) -> str:
     """What to expect, in one sentence.
 
     ``contrast`` is the mean distance between the rows of the conditional, ``score`` how often the posterior's best
-    class is right on training nodes with labelled neighbours (None without a split), ``constant_score`` what the
+    class is right on training nodes with labelled neighbors (None without a split), ``constant_score`` what the
     largest training class alone would score.
 
-    >>> print(verdict(0.026, 0.22, score=0.219, constant_score=0.203, without_neighbour=0.23))
-    Expect posterior smoothing to act like uniform smoothing: the classes' neighbour distributions are nearly
-    equal (total variation 0.03 on average), so neighbours hardly tell classes apart and the posterior stays near
+    >>> print(verdict(0.026, 0.22, score=0.219, constant_score=0.203, without_neighbor=0.23))
+    Expect posterior smoothing to act like uniform smoothing: the classes' neighbor distributions are nearly
+    equal (total variation 0.03 on average), so neighbors hardly tell classes apart and the posterior stays near
     the prior.
     """
-    if without_neighbour > MOSTLY:
+    if without_neighbor > MOSTLY:
         return (
-            f"Expect little until pseudo-labels come in: {without_neighbour:.0%} of the training nodes have no "
-            "labelled neighbour, so their posterior is the prior."
+            f"Expect little until pseudo-labels come in: {without_neighbor:.0%} of the training nodes have no "
+            "labelled neighbor, so their posterior is the prior."
         )
     if contrast < NEARLY_EQUAL:
         return (
-            "Expect posterior smoothing to act like uniform smoothing: the classes' neighbour distributions are "
-            f"nearly equal (total variation {contrast:.2f} on average), so neighbours hardly tell classes apart "
+            "Expect posterior smoothing to act like uniform smoothing: the classes' neighbor distributions are "
+            f"nearly equal (total variation {contrast:.2f} on average), so neighbors hardly tell classes apart "
             "and the posterior stays near the prior."
         )
     if score is None:
-        return (
-            f"Neighbours can tell a node's class (total variation {contrast:.2f} on average), {_how(homophily)}."
-        )
+        return f"Neighbors can tell a node's class (total variation {contrast:.2f} on average), {_how(homophily)}."
     right = f"the posterior's best class is right for {score:.0%} of them"
     figures = f"{right}, one constant answer for {constant_score:.0%}"
     if score - constant_score < TELLING:
         return (
-            "Expect a small effect of posterior smoothing: labelled neighbours tell the class of training nodes "
+            "Expect a small effect of posterior smoothing: labelled neighbors tell the class of training nodes "
             f"only weakly ({figures}), so much of what it does uniform smoothing does too."
         )
     return (
-        f"Expect informative soft labels: labelled neighbours tell the class of training nodes ({figures}), "
+        f"Expect informative soft labels: labelled neighbors tell the class of training nodes ({figures}), "
         f"{_how(homophily)}."
     )
 
@@ -60,4 +58,4 @@ def verdict(
 def _how(homophily: float) -> str:
     if homophily > MOSTLY:
         return "mostly by sharing it"
-    return "though most have another, so that averaging neighbours' labels misleads where the posterior does not"
+    return "though most have another, so that averaging neighbors' labels misleads where the posterior does not"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from postel.graph.features import Features
-from postel.graph.neighbours import LargeGraph, Neighbours
+from postel.graph.neighbors import LargeGraph, Neighbors
 from postel.graph.prepared import Graph, prepare
 from postel.graph.sparse import SparseMatrix, sparse_product
 
-__all__ = ["Features", "Graph", "LargeGraph", "Neighbours", "SparseMatrix", "prepare", "sparse_product"]
+__all__ = ["Features", "Graph", "LargeGraph", "Neighbors", "SparseMatrix", "prepare", "sparse_product"]

@@ -66,7 +66,7 @@ def bernstein_operators(edge_index: Tensor, num_nodes: int) -> tuple[SparseMatri
 
 
 def mean_operator(edge_index: Tensor, num_nodes: int) -> SparseMatrix:
-    """D^-1 A [N, N] without self-loops, the random walk: the mean over neighbours, 0 for a node without any.
+    """D^-1 A [N, N] without self-loops, the random walk: the mean over neighbors, 0 for a node without any.
 
     >>> (mean_operator(torch.tensor([[0, 1, 2], [1, 0, 1]]), 3) @ torch.eye(3)).tolist()
     [[0.0, 1.0, 0.0], [0.5, 0.0, 0.5], [0.0, 0.0, 0.0]]

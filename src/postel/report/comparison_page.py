@@ -69,7 +69,7 @@ def comparison_part(comparison: Comparison, *, data_root: str | None = None, not
     ]
     conditionals = plots.conditional_figure(comparison, conditional_of_all_labels(comparison, data_root))
     if conditionals is not None:
-        caption = "How likely a neighbour's class is, given a node's class, as the first split estimates it."
+        caption = "How likely a neighbor's class is, given a node's class, as the first split estimates it."
         pictures.append(Picture.of(conditionals, caption))
     return Part(comparison, pictures, note)
 

@@ -32,7 +32,7 @@ def loss_figure(comparison: Comparison) -> Figure:
 
 
 def conditional_figure(comparison: Comparison, all_labels: Any = None) -> Figure | None:
-    """P(neighbour's class | class) from training labels, with pseudo-labels, and from all labels if given.
+    """P(neighbor's class | class) from training labels, with pseudo-labels, and from all labels if given.
 
     None where no method of the comparison has a conditional matrix.
     """
@@ -137,7 +137,7 @@ def draw_conditionals(panels: Any, matrices: list[tuple[str, list[list[float]]]]
                 axes.text(m, n, f"{value:.2f}", ha="center", va="center", color=ink, fontsize=size)
         axes.set_xticks(range(len(matrix)))
         axes.set_yticks(range(len(matrix)))
-        axes.set_xlabel("neighbour's class")
+        axes.set_xlabel("neighbor's class")
         axes.set_title(title, fontsize=10)
     panels[0].set_ylabel("class")
 

@@ -56,11 +56,11 @@ METHOD_PAGES = (
     MethodPage(
         "sals",
         "SALS, structure-aware label smoothing",
-        "The label mixed with the average label of the node's labelled neighbours. On a graph where unlike nodes "
+        "The label mixed with the average label of the node's labelled neighbors. On a graph where unlike nodes "
         "link, that average points away from the node's own class.",
         "<var>ỹ</var><sub>i</sub> = (1 − <var>λ</var>) <var>e</var><sub>i</sub> + <var>λ</var> "
         "mean<sub>j ∈ N(i)</sub> <var>e</var><sub>j</sub>",
-        "N(i) are the labelled neighbours of i; a node without any keeps its label.",
+        "N(i) are the labelled neighbors of i; a node without any keeps its label.",
         _REBUILT
         + "no code of SALS (Wang et al. 2021) could be found, nor its formula in full. Weights, treatment "
         "of isolated nodes and search are our choices, each an argument.",
@@ -81,14 +81,14 @@ METHOD_PAGES = (
     MethodPage(
         "postel",
         "PosteL, posterior label smoothing",
-        "The label mixed with the posterior of the node's class given its neighbours' labels. Which neighbours a "
+        "The label mixed with the posterior of the node's class given its neighbors' labels. Which neighbors a "
         "class keeps is counted on the graph, so that it works where unlike nodes link too. With pseudo-labels, "
         "predictions on other nodes join the counts and the network is trained again, while the validation loss "
         "falls.",
         "P(<var>k</var> | N(i)) ∝ P(<var>k</var>) ∏<sub>j ∈ N(i)</sub> P(<var>y</var><sub>j</sub> | <var>k</var>)"
         "<br><var>ỹ</var><sub>i</sub> = <var>α</var> (P + <var>β</var> / <var>K</var>) / (1 + <var>β</var>) + "
         "(1 − <var>α</var>) <var>e</var><sub>i</sub>",
-        "P(m | k) is how often a labelled neighbour of a node of class k has class m: the conditional matrix of "
+        "P(m | k) is how often a labelled neighbor of a node of class k has class m: the conditional matrix of "
         "the details. α is the posterior's share, β the uniform noise in it.",
         "Written from the paper's equations. The paper's published code differs from its text (noise on the other "
         "classes only, isolated nodes keep their label, self-loops count, training nodes alone as centres); "

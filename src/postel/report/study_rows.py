@@ -79,7 +79,7 @@ def thinned(length: int, points: int, keep: int) -> list[int]:
 
 
 def matrices_of(row: Row) -> list[dict[str, Any]]:
-    """P(neighbour's class | class) from training labels and, where they helped, with pseudo-labels."""
+    """P(neighbor's class | class) from training labels and, where they helped, with pseudo-labels."""
     first, best = row["rounds"][0], row["rounds"][row["result"]["best_round"]]
     if first["conditional"] is None or len(first["conditional"]) > _LARGEST_MATRIX:
         return []

@@ -78,8 +78,8 @@ class DuckDBEngine:
         normalized = self._request.method.likelihood == "normalized"
         query = sql.shares(self._request, "//") if normalized else sql.pairs(self._request)
         high, low = np.zeros((2, len(names), len(names)), dtype=np.int64)
-        for center, neighbour, upper, lower in self._run(query, "adding up"):
-            high[center, neighbour], low[center, neighbour] = upper, lower
+        for center, neighbor, upper, lower in self._run(query, "adding up"):
+            high[center, neighbor], low[center, neighbor] = upper, lower
         return PairCounts(high, low if normalized else None)
 
     def write(self, model: Model, target: str) -> int:

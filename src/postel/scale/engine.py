@@ -64,7 +64,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class PairCounts:
-    """Counts of (class of centre, class of neighbour), whole numbers [K, K].
+    """Counts of (class of centre, class of neighbor), whole numbers [K, K].
 
     For the ``normalized`` likelihood they are sums of shares: ``low`` then holds their lower bits (see
     :func:`postel.scale.kernel.split_shares`).
@@ -74,7 +74,7 @@ class PairCounts:
     low: Counts | None = None
 
     def conditional(self) -> Floats:
-        """P(neighbour's class | class), float64 [K, K] (Eq. 3)."""
+        """P(neighbor's class | class), float64 [K, K] (Eq. 3)."""
         return normalize_rows(self.high if self.low is None else join_shares(self.high, self.low))
 
 

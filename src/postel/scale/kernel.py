@@ -17,13 +17,13 @@ Counts = NDArray[np.integer[Any]]
 # A share is kept as two whole numbers of this many bits each: sums of them are exact in any order.
 SHARE_BITS = 30
 
-# Stands for log 0 in sums: finite, so that 0 neighbours of an impossible class give 0 and not NaN.
+# Stands for log 0 in sums: finite, so that 0 neighbors of an impossible class give 0 and not NaN.
 _LOG_ZERO = -1e300
 _OUT = -1e200
 
 
 class Model(NamedTuple):
-    """What the soft label of a node depends on besides its neighbours: ``prior`` [K], ``conditional`` [K, K]."""
+    """What the soft label of a node depends on besides its neighbors: ``prior`` [K], ``conditional`` [K, K]."""
 
     prior: Floats
     conditional: Floats
@@ -62,7 +62,7 @@ def join_shares(high: Counts, low: Counts) -> Floats:
 
 
 def log_joint(histograms: Counts, model: Model) -> Floats:
-    """log of prior times likelihood [R, K] (Eq. 2); -inf for a class that the prior or a neighbour rules out."""
+    """log of prior times likelihood [R, K] (Eq. 2); -inf for a class that the prior or a neighbor rules out."""
     with np.errstate(divide="ignore"):
         logs = np.maximum(np.log(model.conditional), _LOG_ZERO)
         log_prior = np.log(model.prior)
@@ -76,7 +76,7 @@ def log_joint(histograms: Counts, model: Model) -> Floats:
 def soft_labels(histograms: Counts, own: Counts, model: Model) -> Floats:
     """A distribution a row, float64 [R, K] (Eq. 1, 2, 4).
 
-    ``histograms`` [R, K] counts labelled neighbours by class and ``own`` [R] holds the training class of each
+    ``histograms`` [R, K] counts labelled neighbors by class and ``own`` [R] holds the training class of each
     node, negative where it has none: its row is then the noisy posterior.
 
     >>> model = Model(np.array([0.5, 0.5]), np.array([[0.2, 0.8], [0.8, 0.2]]), alpha=0.5, beta=0.0)

@@ -117,7 +117,7 @@ class MemoryEngine:
         return seen.take(pc.sort_indices(seen))
 
     def _count_edges(self, classes: Ints, k: int) -> NDArray[np.int32]:
-        """Neighbours of each class of each held node, [N, K]."""
+        """Neighbors of each class of each held node, [N, K]."""
         find = _finder(self._nodes)
         histograms = np.zeros(len(self._nodes) * k, dtype=np.int32)
         self_loops, undirected = self._request.method.self_loops, self._request.undirected
@@ -133,8 +133,8 @@ class MemoryEngine:
                 # The other way round of a self-loop is the same entry.
                 back = sources != targets if self_loops else slice(None)
                 ways.append((targets[back], sources[back]))
-            for centers, neighbours in ways:
-                of = classes[neighbours]
+            for centers, neighbors in ways:
+                of = classes[neighbors]
                 known = of >= 0
                 np.add.at(histograms, centers[known] * k + of[known], one)
         return histograms.reshape(-1, k)

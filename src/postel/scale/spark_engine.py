@@ -74,8 +74,8 @@ class SparkEngine:
         query = sql.shares(self._request, "div") if normalized else sql.pairs(self._request)
         high, low = np.zeros((2, len(names), len(names)), dtype=np.int64)
         with self._running("counting", self._inputs.edges):
-            for center, neighbour, upper, lower in self._spark.sql(query).collect():
-                high[center, neighbour], low[center, neighbour] = upper, lower
+            for center, neighbor, upper, lower in self._spark.sql(query).collect():
+                high[center, neighbor], low[center, neighbor] = upper, lower
         return PairCounts(high, low if normalized else None)
 
     def write(self, model: Model, target: str) -> int:

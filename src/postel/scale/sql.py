@@ -5,7 +5,7 @@ The queries read ``edges`` (source, target), ``labels`` and ``pseudo`` (node, la
 
 - ``found`` (node, label, other, train): a row a labelled node, with its least and greatest label;
 - ``known`` (node, own, class): ``own`` is a training node's class, and ``-2 - class`` for a pseudo-labelled node;
-- ``counts`` (node, own, class, n): ``n`` neighbours of that class. ``own`` is -1 for a node without label;
+- ``counts`` (node, own, class, n): ``n`` neighbors of that class. ``own`` is -1 for a node without label;
   ``node`` is empty where many nodes were counted together because none of them is wanted.
 """
 
@@ -42,7 +42,7 @@ def counts(request: Request, hint: str = "") -> str:
     ``hint`` goes where Spark looks for join hints.
     """
     entries = _entries_of_all(request, hint) if request.nodes == "all" else _entries_of_labelled(request, hint)
-    # A row of zeros for every wanted node: those without labelled neighbours come out too.
+    # A row of zeros for every wanted node: those without labelled neighbors come out too.
     wanted = "" if request.nodes == "all" else "WHERE own >= 0"
     return f"""
 SELECT node, own, class, count(hit) AS n FROM ({entries}) entries GROUP BY node, own, class

@@ -17,7 +17,7 @@ from postel.smoothers.base import (
     check_count,
     check_number,
     degrees,
-    neighbour_entries,
+    neighbor_entries,
 )
 from postel.statistics import class_counts, prior
 
@@ -93,7 +93,7 @@ class ALS(Smoother):
         index, own = train.index.to(device), train.one_hot().to(device)
         start = torch.zeros(known.num_nodes, known.num_classes, dtype=torch.float64, device=device)
         start[index] = own
-        sources, targets = neighbour_entries(edge_index, self.self_loops)
+        sources, targets = neighbor_entries(edge_index, self.self_loops)
         degree = degrees(sources, known.num_nodes)
         if self.normalization == "row":
             weights = 1 / degree[sources]

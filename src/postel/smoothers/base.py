@@ -109,8 +109,8 @@ def known_labels(data: Data, num_classes: int | None = None) -> KnownLabels:
     return KnownLabels.from_mask(y, mask, num_classes)
 
 
-def neighbour_entries(edge_index: Tensor, self_loops: bool) -> tuple[Tensor, Tensor]:
-    """Nodes and their neighbours, int64 [E] each, without self-loops unless they are wanted."""
+def neighbor_entries(edge_index: Tensor, self_loops: bool) -> tuple[Tensor, Tensor]:
+    """Nodes and their neighbors, int64 [E] each, without self-loops unless they are wanted."""
     sources, targets = edge_index.to(torch.int64)
     if self_loops:
         return sources, targets
@@ -119,7 +119,7 @@ def neighbour_entries(edge_index: Tensor, self_loops: bool) -> tuple[Tensor, Ten
 
 
 def degrees(sources: Tensor, num_nodes: int) -> Tensor:
-    """How many neighbours each node has, float64 [N]; 1 for a node without any, so that it can divide."""
+    """How many neighbors each node has, float64 [N]; 1 for a node without any, so that it can divide."""
     return torch.bincount(sources, minlength=num_nodes).clamp(min=1).to(torch.float64)
 
 

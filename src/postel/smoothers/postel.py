@@ -136,8 +136,8 @@ class PosteL(Smoother):
     def as_released(cls, alpha: float = 0.8, beta: float = 0.4) -> PosteL:
         """The method as the paper's published code has it.
 
-        Its noise goes to the classes that are not the node's own; a node without labelled neighbours keeps its
-        one-hot label; only training nodes are centres of the conditional; a self-loop is a neighbour.
+        Its noise goes to the classes that are not the node's own; a node without labelled neighbors keeps its
+        one-hot label; only training nodes are centres of the conditional; a self-loop is a neighbor.
 
         >>> PosteL.as_released(0.8, 0.4)
         PosteL(noise='off-target', isolated='one-hot', centers='train', self_loops=True)

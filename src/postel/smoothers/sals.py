@@ -8,19 +8,19 @@ import torch
 from torch import Tensor
 
 from postel.labels import KnownLabels
-from postel.smoothers.base import Smoother, check_choice, check_number, degrees, neighbour_entries
+from postel.smoothers.base import Smoother, check_choice, check_number, degrees, neighbor_entries
 from postel.statistics import class_counts, prior
 
 
 class SALS(Smoother):
-    """The label mixed with the average of the neighbours' labels; other nodes have that average alone.
+    """The label mixed with the average of the neighbors' labels; other nodes have that average alone.
 
     Re-implemented from its description: the formula was never published in full, so each open choice is an
-    argument. ``smoothing`` is the share of the neighbours. ``weight`` is that of a neighbour j in the average:
+    argument. ``smoothing`` is the share of the neighbors. ``weight`` is that of a neighbor j in the average:
     ``"mean"`` 1, ``"sym"`` 1/sqrt(degree of j), as GCN's weights are after scaling to 1, ``"inv_degree"``
-    1/degree. A node without labelled neighbours keeps its label (``isolated="one-hot"``) or takes the
-    ``"uniform"`` distribution or the ``"prior"`` for its neighbours' average. ``pseudo_labels=True`` lets
-    pseudo-labelled neighbours count.
+    1/degree. A node without labelled neighbors keeps its label (``isolated="one-hot"``) or takes the
+    ``"uniform"`` distribution or the ``"prior"`` for its neighbors' average. ``pseudo_labels=True`` lets
+    pseudo-labelled neighbors count.
 
     >>> edges = torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]])
     >>> known = KnownLabels.from_index(torch.tensor([0, 1, 2]), torch.tensor([0, 1, 1]), num_nodes=3)
@@ -56,7 +56,7 @@ class SALS(Smoother):
     def _soft_labels(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> Tensor:
         device, train = edge_index.device, known.train_only()
         labels = known if self.pseudo_labels else train
-        sums = self._neighbour_sums(edge_index, labels)
+        sums = self._neighbor_sums(edge_index, labels)
         totals = sums.sum(dim=1, keepdim=True)
         alone = totals == 0
         k = known.num_classes
@@ -67,10 +67,10 @@ class SALS(Smoother):
         rows[index] = self.smoothing * averages + (1 - self.smoothing) * own
         return rows.to(dtype)
 
-    def _neighbour_sums(self, edge_index: Tensor, labels: KnownLabels) -> Tensor:
-        """Weights of each node's labelled neighbours summed by their class, float64 [N, K]."""
+    def _neighbor_sums(self, edge_index: Tensor, labels: KnownLabels) -> Tensor:
+        """Weights of each node's labelled neighbors summed by their class, float64 [N, K]."""
         n, k = labels.num_nodes, labels.num_classes
-        sources, targets = neighbour_entries(edge_index, self.self_loops)
+        sources, targets = neighbor_entries(edge_index, self.self_loops)
         power = {"mean": 0.0, "sym": -0.5, "inv_degree": -1.0}[self.weight]
         weights = degrees(sources, n).pow(power)[targets]
         classes = labels.dense().to(edge_index.device)[targets]

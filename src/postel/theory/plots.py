@@ -48,9 +48,9 @@ def sals_figure(homophily: float = 0.8, heterophily: float = 0.2) -> Figure:
     """SALS and PosteL at three targets, in a homophilic and a heterophilic graph."""
     comparison = compare_with_sals(homophily, heterophily)
     figure = new_figure(9.5, 6.6)
-    for row in range(len(comparison.neighbours)):
+    for row in range(len(comparison.neighbors)):
         axes = [figure.add_subplot(3, 3, 3 * row + place + 1) for place in range(3)]
-        _draw_star(axes[0], comparison.neighbours[row].tolist())
+        _draw_star(axes[0], comparison.neighbors[row].tolist())
         _draw_pair(axes[1], comparison, row, homophilic=True)
         _draw_pair(axes[2], comparison, row, homophilic=False)
         if row == 0:
@@ -86,7 +86,7 @@ def _draw_conditional(axes: Axes, step: Step) -> None:
             count = int(step.pair_counts[n, m])
             text = f"{value:.2f}\n({count})"
             axes.text(m, n, text, ha="center", va="center", color="white" if value < 0.6 else "black")
-    axes.set_xticks([0, 1], ["neighbour 0", "neighbour 1"])
+    axes.set_xticks([0, 1], ["neighbor 0", "neighbor 1"])
     axes.set_yticks([0, 1], ["class 0", "class 1"])
     axes.set_title("conditional (pairs)", fontsize=11)
 

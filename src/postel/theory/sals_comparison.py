@@ -10,15 +10,15 @@ from torch import Tensor
 from postel.posterior import posterior
 from postel.statistics import normalize_rows
 
-#: Neighbours of class 0 and class 1 of the three targets: the first two show Lemma 3, the first and third Lemma 4.
-NEIGHBOURS = ((1, 2), (2, 1), (1, 3))
+#: Neighbors of class 0 and class 1 of the three targets: the first two show Lemma 3, the first and third Lemma 4.
+NEIGHBORS = ((1, 2), (2, 1), (1, 3))
 
 
 @dataclass(frozen=True, eq=False)
 class SalsComparison:
     """Soft labels of the three targets before any mixing with one-hot labels, [3, 2] each."""
 
-    neighbours: Tensor
+    neighbors: Tensor
     sals: Tensor
     posterior_homophilic: Tensor
     posterior_heterophilic: Tensor
@@ -27,9 +27,9 @@ class SalsComparison:
 
 
 def compare_with_sals(homophily: float = 0.8, heterophily: float = 0.2) -> SalsComparison:
-    """What both methods make of the same neighbours, with balanced classes of the given class homophily.
+    """What both methods make of the same neighbors, with balanced classes of the given class homophily.
 
-    SALS gives a node the average of its neighbours' labels, whatever the graph. The posterior agrees with it where
+    SALS gives a node the average of its neighbors' labels, whatever the graph. The posterior agrees with it where
     like links to like, and turns round where like avoids like.
 
     >>> comparison = compare_with_sals()
@@ -42,13 +42,13 @@ def compare_with_sals(homophily: float = 0.8, heterophily: float = 0.2) -> SalsC
     >>> comparison.posterior_heterophilic[:, 0]
     tensor([0.8000, 0.2000, 0.9412], dtype=torch.float64)
     """
-    neighbours = torch.tensor(NEIGHBOURS)
+    neighbors = torch.tensor(NEIGHBORS)
     balanced = torch.full((2,), 0.5, dtype=torch.float64)
 
     def of(c: float) -> Tensor:
         conditional = torch.tensor([[c, 1 - c], [1 - c, c]], dtype=torch.float64)
-        return posterior(neighbours, balanced, conditional)
+        return posterior(neighbors, balanced, conditional)
 
     return SalsComparison(
-        neighbours, normalize_rows(neighbours), of(homophily), of(heterophily), homophily, heterophily
+        neighbors, normalize_rows(neighbors), of(homophily), of(heterophily), homophily, heterophily
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from postel.training.classifier import NodeClassifier
-from postel.training.loader import NeighbourBatches, neighbour_loader
+from postel.training.loader import NeighborBatches, neighbor_loader
 from postel.training.loop import train
 from postel.training.metrics import Scores, Watch, evaluate
 from postel.training.minibatch import layerwise_logits, train_in_batches
@@ -16,7 +16,7 @@ from postel.training.tracking import Curves, TrainingOutcome
 
 __all__ = [
     "Curves",
-    "NeighbourBatches",
+    "NeighborBatches",
     "NodeClassifier",
     "Objective",
     "PseudoLabelling",
@@ -32,7 +32,7 @@ __all__ = [
     "evaluate",
     "iterate_pseudo_labels",
     "layerwise_logits",
-    "neighbour_loader",
+    "neighbor_loader",
     "seeded",
     "train",
     "train_in_batches",

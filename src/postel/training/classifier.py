@@ -36,7 +36,7 @@ class NodeClassifier:
     soft-label method, one-hot labels if None. ``pseudo_labels`` is False, True (until the validation loss stops
     falling) or a number of rounds; a method whose soft labels do not depend on pseudo-labels is trained once.
     With ``batch_size``, for graphs too large for full-batch steps, each step sees that many training nodes and
-    ``neighbors`` sampled sources of them at each hop; evaluation is then layer by layer, on the CPU.
+    ``num_neighbors`` sampled sources of them at each hop; evaluation is then layer by layer, on the CPU.
 
     >>> from torch_geometric.data import Data
     >>> edges = torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]])
@@ -62,7 +62,7 @@ class NodeClassifier:
         backbone_args: dict[str, Any] | None = None,
         num_classes: int | None = None,
         batch_size: int | None = None,
-        neighbors: Sequence[int] = (15, 10),
+        num_neighbors: Sequence[int] = (15, 10),
         device: str = "cpu",
         seed: int = 0,
         progress: bool = False,
@@ -78,7 +78,7 @@ class NodeClassifier:
         self.backbone_args = backbone_args
         self.num_classes = num_classes
         self.batch_size = batch_size
-        self.neighbors = neighbors
+        self.num_neighbors = num_neighbors
         self.device = device
         self.seed = seed
         self.progress = progress
@@ -211,7 +211,7 @@ class NodeClassifier:
             return graph, lambda make, *others, **options: train(make, graph, *others, **options)
         if torch.device(self.device).type != "cpu":
             raise InputError(f"batches are trained on the CPU, got device={self.device!r}; use batch_size=None")
-        batched = BatchedGraph(data, self.neighbors, self.batch_size)
+        batched = BatchedGraph(data, self.num_neighbors, self.batch_size)
         return batched.whole, batched.train
 
     def _maker(self, in_channels: int, out_channels: int) -> Callable[[], Backbone]:

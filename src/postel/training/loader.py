@@ -12,19 +12,19 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from postel.errors import InputError
-from postel.graph import Neighbours
-from postel.training.sampling import NeighbourSampler
+from postel.graph import Neighbors
+from postel.training.sampling import NeighborSampler
 from postel.training.seeding import derive_seed
 
 
-class NeighbourBatches:
+class NeighborBatches:
     """Iterates over sub-graphs around the nodes of ``input_nodes``, in a new random order each time.
 
     A batch is a ``Data`` whose first ``batch_size`` nodes are the chosen ones; ``n_id`` [n] are all its nodes in
     the whole graph. Attributes of ``data`` with one row a node (``x``, ``y``, ``soft_y``, masks) come along.
 
     >>> data = Data(x=torch.eye(4), edge_index=torch.tensor([[1, 2], [0, 1]]), soft_y=torch.full((4, 2), 0.5))
-    >>> batch = next(iter(NeighbourBatches(data, torch.tensor([0]), neighbors=[-1, -1], batch_size=2)))
+    >>> batch = next(iter(NeighborBatches(data, torch.tensor([0]), num_neighbors=[-1, -1], batch_size=2)))
     >>> batch.n_id.tolist(), batch.batch_size, batch.soft_y.shape
     ([0, 1, 2], 1, torch.Size([3, 2]))
     """
@@ -34,26 +34,26 @@ class NeighbourBatches:
         data: Any,
         input_nodes: Tensor,
         *,
-        neighbors: Sequence[int] = (15, 10),
+        num_neighbors: Sequence[int] = (15, 10),
         batch_size: int = 1024,
         shuffle: bool = True,
         seed: int = 0,
-        neighbours: Neighbours | None = None,
+        neighbors: Neighbors | None = None,
     ) -> None:
-        """``neighbours`` may be given where they are at hand; otherwise they come from ``data.edge_index``."""
+        """``neighbors`` may be given where they are at hand; otherwise they come from ``data.edge_index``."""
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
             raise InputError(f"batch_size must be a whole number above 0, got {batch_size!r}")
-        if neighbours is None:
-            neighbours = Neighbours.from_edge_index(data.edge_index, data.num_nodes)
+        if neighbors is None:
+            neighbors = Neighbors.from_edge_index(data.edge_index, data.num_nodes)
         self.attributes = {
             name: value
             for name, value in data.to_dict().items()
-            if name != "edge_index" and _rows(value) == neighbours.num_nodes
+            if name != "edge_index" and _rows(value) == neighbors.num_nodes
         }
         self.input_nodes = input_nodes.view(-1)
         self.batch_size = batch_size
         self.shuffle = shuffle
-        self._sampler = NeighbourSampler(neighbours, neighbors, derive_seed(seed, 0))
+        self._sampler = NeighborSampler(neighbors, num_neighbors, derive_seed(seed, 0))
         self._random = np.random.default_rng(derive_seed(seed, 1))
 
     def __len__(self) -> int:
@@ -71,23 +71,23 @@ class NeighbourBatches:
             yield Data(edge_index=edge_index, n_id=n_id, batch_size=seeds.numel(), num_nodes=n_id.numel(), **parts)
 
 
-def neighbour_loader(data: Any, input_nodes: Tensor, *, seed: int = 0, **options: Any) -> Any:
-    """torch_geometric's ``NeighborLoader`` where its compiled samplers are, else :class:`NeighbourBatches`.
+def neighbor_loader(data: Any, input_nodes: Tensor, *, seed: int = 0, **options: Any) -> Any:
+    """torch_geometric's ``NeighborLoader`` where its compiled samplers are, else :class:`NeighborBatches`.
 
-    ``options`` are ``neighbors``, ``batch_size`` and ``shuffle``; both give batches of the same form.
+    ``options`` are ``num_neighbors``, ``batch_size`` and ``shuffle``; both give batches of the same form.
 
     >>> data = Data(x=torch.eye(2), edge_index=torch.tensor([[1], [0]]))
-    >>> loader = neighbour_loader(data, torch.tensor([0]), neighbors=[2], batch_size=1)
+    >>> loader = neighbor_loader(data, torch.tensor([0]), num_neighbors=[2], batch_size=1)
     >>> next(iter(loader)).x.tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    if not compiled_sampler() or options.get("neighbours") is not None:
-        return NeighbourBatches(data, input_nodes, seed=seed, **options)
+    if not compiled_sampler() or options.get("neighbors") is not None:
+        return NeighborBatches(data, input_nodes, seed=seed, **options)
     from torch_geometric.loader import NeighborLoader
 
     return NeighborLoader(
         data,
-        num_neighbors=list(options.get("neighbors", (15, 10))),
+        num_neighbors=list(options.get("num_neighbors", (15, 10))),
         batch_size=options.get("batch_size", 1024),
         shuffle=options.get("shuffle", True),
         input_nodes=input_nodes,

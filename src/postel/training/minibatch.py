@@ -11,10 +11,10 @@ from torch_geometric.data import Data
 
 from postel.backbones import Backbone
 from postel.errors import InputError
-from postel.graph import Features, Graph, LargeGraph, Neighbours, prepare
+from postel.graph import Features, Graph, LargeGraph, Neighbors, prepare
 from postel.graph.prepared import check_features
 from postel.training.adam import Adam
-from postel.training.loader import NeighbourBatches
+from postel.training.loader import NeighborBatches
 from postel.training.loop import progress_bar
 from postel.training.metrics import Watch
 from postel.training.objective import Objective, SoftTargets
@@ -40,12 +40,12 @@ def train_in_batches(
 
     >>> from torch_geometric.data import Data
     >>> from postel.backbones import make_backbone
-    >>> from postel.graph import Neighbours
-    >>> from postel.training.loader import NeighbourBatches
+    >>> from postel.graph import Neighbors
+    >>> from postel.training.loader import NeighborBatches
     >>> data = Data(x=torch.eye(4), edge_index=torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]]))
     >>> data.soft_y = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
-    >>> batches = NeighbourBatches(data, torch.tensor([0, 2]), batch_size=1)
-    >>> whole = LargeGraph(Features.from_dense(data.x), Neighbours.from_edge_index(data.edge_index, 4))
+    >>> batches = NeighborBatches(data, torch.tensor([0, 2]), batch_size=1)
+    >>> whole = LargeGraph(Features.from_dense(data.x), Neighbors.from_edge_index(data.edge_index, 4))
     >>> watch = Watch({"val": (torch.tensor([1, 3]), torch.tensor([0, 1]))}, num_nodes=4)
     >>> settings = Settings(max_epochs=30)
     >>> train_in_batches(lambda: make_backbone("gcn", 4, 2), batches, whole, watch, settings).predictions.tolist()
@@ -67,9 +67,9 @@ def layerwise_logits(backbone: Backbone, whole: LargeGraph) -> Tensor:
     """Logits [N, K] of all nodes in evaluation mode: each layer for all nodes, block by block, before the next.
 
     >>> from postel.backbones import make_backbone
-    >>> from postel.graph import Neighbours
-    >>> neighbours = Neighbours.from_edge_index(torch.tensor([[0], [1]]), 3)
-    >>> whole = LargeGraph(Features.from_dense(torch.eye(3)), neighbours)
+    >>> from postel.graph import Neighbors
+    >>> neighbors = Neighbors.from_edge_index(torch.tensor([[0], [1]]), 3)
+    >>> whole = LargeGraph(Features.from_dense(torch.eye(3)), neighbors)
     >>> layerwise_logits(make_backbone("gat", 3, 2), whole).shape
     torch.Size([3, 2])
     """
@@ -108,15 +108,15 @@ def batch_graph(batch: Any) -> Graph:
 class BatchedGraph:
     """A graph that is trained in batches and evaluated layer by layer; made once for any number of trainings."""
 
-    def __init__(self, data: Any, neighbors: Sequence[int], batch_size: int) -> None:
+    def __init__(self, data: Any, num_neighbors: Sequence[int], batch_size: int) -> None:
         """``data`` with ``x`` [N, F] and ``edge_index``, on the CPU."""
         check_features(data.x, data)
-        self.neighbors, self.batch_size = tuple(neighbors), batch_size
+        self.num_neighbors, self.batch_size = tuple(num_neighbors), batch_size
         self.x = data.x
-        self.neighbours = Neighbours.from_edge_index(data.edge_index, data.x.shape[0])
+        self.neighbors = Neighbors.from_edge_index(data.edge_index, data.x.shape[0])
         dense = isinstance(self.x, Tensor) and self.x.layout == torch.strided
         features = Features(self.x.to(torch.float32)) if dense else prepare(data).features
-        self.whole = LargeGraph(features, self.neighbours)
+        self.whole = LargeGraph(features, self.neighbors)
 
     def train(
         self,
@@ -134,12 +134,12 @@ class BatchedGraph:
         soft_y = torch.zeros((self.whole.num_nodes, objective.classes_first.shape[0]))
         soft_y[objective.index] = objective.classes_first.t()
         data = Data(x=self.x, soft_y=soft_y)
-        batches = NeighbourBatches(
+        batches = NeighborBatches(
             data,
             objective.index,
-            neighbors=self.neighbors,
+            num_neighbors=self.num_neighbors,
             batch_size=self.batch_size,
             seed=seed,
-            neighbours=self.neighbours,
+            neighbors=self.neighbors,
         )
         return train_in_batches(make, batches, self.whole, watch, settings, seed=seed, progress=progress)

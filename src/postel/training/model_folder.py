@@ -64,7 +64,8 @@ def load_model(cls: type[NodeClassifier], folder: Path, backbone: ModelFn | None
     params["backbone"] = backbone if params["backbone"] is None else params["backbone"]
     params["smoother"] = _smoother_from(params["smoother"], folder)
     params["device"] = device
-    params["neighbors"] = tuple(params.get("neighbors", ()))
+    # Folders of version 0.1 spell it "neighbors".
+    params["num_neighbors"] = tuple(params.pop("neighbors", None) or params.get("num_neighbors", ()))
     try:
         weights = (folder / _WEIGHTS).read_bytes()
         if hashlib.sha256(weights).hexdigest() != card["weights_sha256"]:

@@ -1,4 +1,4 @@
-"""Neighbour sampling in numpy: the sub-graph that decides about some nodes, thinned to a few sources each."""
+"""Neighbor sampling in numpy: the sub-graph that decides about some nodes, thinned to a few sources each."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ import torch
 from torch import Tensor
 
 from postel.errors import InputError
-from postel.graph import Neighbours
+from postel.graph import Neighbors
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 
-class NeighbourSampler:
+class NeighborSampler:
     """Samples sub-graphs around seed nodes: ``fanouts[h]`` sources at hop h without repetition, all of them if -1.
 
-    >>> neighbours = Neighbours.from_edge_index(torch.tensor([[1, 2, 3], [0, 0, 1]]), 4)
-    >>> nodes, edges = NeighbourSampler(neighbours, [-1], seed=0).sample(torch.tensor([0]))
+    >>> neighbors = Neighbors.from_edge_index(torch.tensor([[1, 2, 3], [0, 0, 1]]), 4)
+    >>> nodes, edges = NeighborSampler(neighbors, [-1], seed=0).sample(torch.tensor([0]))
     >>> nodes.tolist(), edges.tolist()
     ([0, 1, 2], [[1, 2], [0, 0]])
     """
 
-    def __init__(self, neighbours: Neighbours, fanouts: Sequence[int], seed: int = 0) -> None:
+    def __init__(self, neighbors: Neighbors, fanouts: Sequence[int], seed: int = 0) -> None:
         for fanout in fanouts:
             if isinstance(fanout, bool) or not isinstance(fanout, int) or (fanout < 1 and fanout != -1):
-                raise InputError(f"neighbors must be whole numbers above 0, or -1 for all, got {list(fanouts)}")
+                raise InputError(f"num_neighbors must be whole numbers above 0 or -1 for all, got {list(fanouts)}")
         if not fanouts:
-            raise InputError("neighbors must name a number of sources for at least one hop, got none")
-        self.neighbours = neighbours
+            raise InputError("num_neighbors must name a number of sources for at least one hop, got none")
+        self.neighbors = neighbors
         self.fanouts = list(fanouts)
         self._random = np.random.default_rng(seed)
-        self._place = np.full(neighbours.num_nodes, -1, dtype=np.int64)
+        self._place = np.full(neighbors.num_nodes, -1, dtype=np.int64)
 
     def sample(self, seeds: Tensor) -> tuple[Tensor, Tensor]:
         """Node ids [n], the seeds first, and the sampled entries int64 [2, e] in places of that list.
@@ -59,7 +59,7 @@ class NeighbourSampler:
 
     def _draw(self, nodes: Ints, fanout: int) -> tuple[Ints, Ints]:
         """Sampled sources of ``nodes``, and the place in ``nodes`` of the node that each belongs to."""
-        offsets = self.neighbours.offsets
+        offsets = self.neighbors.offsets
         start, degree = offsets[nodes], offsets[nodes + 1] - offsets[nodes]
         whole = np.flatnonzero((degree <= fanout) if fanout >= 0 else (degree >= 0))
         counts = degree[whole]
@@ -71,7 +71,7 @@ class NeighbourSampler:
             chosen = start[rich][:, None] + distinct_integers(degree[rich], fanout, self._random)
             places = np.concatenate([places, chosen.ravel()])
             owner = np.concatenate([owner, np.repeat(rich, fanout)])
-        return self.neighbours.sources[places].astype(np.int64), owner
+        return self.neighbors.sources[places].astype(np.int64), owner
 
 
 def distinct_integers(limits: Ints, count: int, random: np.random.Generator) -> Ints:

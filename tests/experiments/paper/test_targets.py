@@ -55,7 +55,7 @@ COUNTS = {
     "figure-toy": 0,
     "figure-sals": 0,
     "figure-independence": 0,
-    "figure-neighbours": 0,
+    "figure-neighbors": 0,
 }
 
 
@@ -97,7 +97,7 @@ def test_an_empty_store_gives_a_product_that_says_so(name: str, tmp_path: Path) 
     target = find_target(name)
     product = target.render(Store(tmp_path / "empty.sqlite"), SMALL)
     write_product(product, tmp_path)
-    if name not in ("figure-toy", "figure-sals", "figure-independence", "figure-neighbours"):
+    if name not in ("figure-toy", "figure-sals", "figure-independence", "figure-neighbors"):
         assert "not run" in (tmp_path / f"{name}.txt").read_text()
 
 
@@ -159,21 +159,21 @@ def test_a_sweep_keeps_to_the_setting_it_was_run_at(tmp_path: Path) -> None:
 
 
 def test_the_conditional_of_all_labels_is_the_diagnosis(shared: Store) -> None:
-    find_target("figure-neighbours").run(SMALL, shared)
-    rows = find_target("figure-neighbours").render(shared, SMALL).values.records()
+    find_target("figure-neighbors").run(SMALL, shared)
+    rows = find_target("figure-neighbors").render(shared, SMALL).values.records()
     truth = diagnose("karate", None).all_labels.conditional
     assert len(rows) == 16
-    assert all(row["probability"] == truth[row["class"]][row["neighbour's class"]] for row in rows)
+    assert all(row["probability"] == truth[row["class"]][row["neighbor's class"]] for row in rows)
 
 
-def test_joint_of_two_neighbours_by_brute_force() -> None:
+def test_joint_of_two_neighbors_by_brute_force() -> None:
     data = load_dataset("karate", None)
-    neighbours: dict[int, list[int]] = {}
+    neighbors: dict[int, list[int]] = {}
     for i, j in data.edge_index.T.tolist():
-        neighbours.setdefault(i, []).append(j)
+        neighbors.setdefault(i, []).append(j)
     joint = torch.zeros(4, 4, dtype=torch.float64)
     alone = torch.zeros(4, dtype=torch.float64)
-    for i, around in neighbours.items():
+    for i, around in neighbors.items():
         if int(data.y[i]) == 0:
             for place, j in enumerate(around):
                 alone[data.y[j]] += 1

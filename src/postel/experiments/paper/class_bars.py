@@ -1,4 +1,4 @@
-"""Bars of P(neighbour's class | class): how a conditional matrix is drawn where rows are to be compared."""
+"""Bars of P(neighbor's class | class): how a conditional matrix is drawn where rows are to be compared."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Matrix = Sequence[Sequence[float]]
 
 
 def draw_class_bars(panels: Sequence[Any], matrix: Matrix | None, *, label: str, last: bool = True) -> None:
-    """One panel a class with a bar for each neighbour's class; the class itself is hatched."""
+    """One panel a class with a bar for each neighbor's class; the class itself is hatched."""
     panels[0].set_ylabel(label)
     for k, axes in enumerate(panels):
         axes.set_ylim(0, 1)
@@ -29,7 +29,7 @@ def draw_class_bars(panels: Sequence[Any], matrix: Matrix | None, *, label: str,
         axes.set_xticks(list(places))
         axes.tick_params(labelsize=9)
         if last:
-            axes.set_xlabel("neighbour's class", fontsize=9)
+            axes.set_xlabel("neighbor's class", fontsize=9)
 
 
 def mark_not_run(axes: Any) -> None:

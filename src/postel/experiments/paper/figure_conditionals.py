@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from postel.experiments.paper.class_bars import draw_class_bars
-from postel.experiments.paper.figure_neighbours import all_label_conditional
+from postel.experiments.paper.figure_neighbors import all_label_conditional
 from postel.experiments.paper.kept import Kept
 from postel.experiments.paper.names import dataset_label
 from postel.experiments.paper.planning import FIXED, PUBLISHED_NOTE, Options, Planned, plan_cells
@@ -23,7 +23,7 @@ _SOURCES = ("training labels", "with pseudo-labels", "all labels")
 
 
 class FigureConditionals(Target):
-    """P(neighbour's class | class) from three sets of labels, on the limited splits."""
+    """P(neighbor's class | class) from three sets of labels, on the limited splits."""
 
     name = "figure-conditionals"
     title = "Conditional distributions estimated from training labels, with pseudo-labels, and from all labels"
@@ -91,7 +91,7 @@ def _figure(matrices: dict[str, Any], title: str) -> Any:
         draw_class_bars(grid[row], matrix, label=source, last=row == len(matrices) - 1)
     for k, axes in enumerate(grid[0]):
         axes.set_title(f"class {k}", fontsize=11)
-    figure.suptitle(f"{title}: P(neighbour's class | class)", fontsize=12)
+    figure.suptitle(f"{title}: P(neighbor's class | class)", fontsize=12)
     return figure
 
 

@@ -1,4 +1,4 @@
-"""The paper's check of Eq. 2: two neighbours' classes together against the product of what each has alone."""
+"""The paper's check of Eq. 2: two neighbors' classes together against the product of what each has alone."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ CLASS = 0
 
 
 class FigureIndependence(Target):
-    """Joint and product for two neighbours of a class-0 node, on PubMed and Cornell."""
+    """Joint and product for two neighbors of a class-0 node, on PubMed and Cornell."""
 
     name = "figure-independence"
-    title = "Two neighbours of a class-0 node: joint distribution and product of marginals"
+    title = "Two neighbors of a class-0 node: joint distribution and product of marginals"
 
     def measure(self, options: Options, store: Store, watch: Watch) -> None:
         """Both matrices of each dataset, over all labels."""
@@ -69,7 +69,7 @@ class FigureIndependence(Target):
             Column("difference", decimals(4, signed=True)),
         )
         columns = (Column("dataset", left=True), Column("first class"), Column("second class"), *numbers)
-        note = "Pairs of different neighbours of each class-0 node, all labels; total variation 0: Eq. 2 is exact."
+        note = "Pairs of different neighbors of each class-0 node, all labels; total variation 0: Eq. 2 is exact."
         return Product(self.name, Table(self.title, columns, lines, (note,)), figures={"": figure})
 
     def _names(self, options: Options) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ class FigureIndependence(Target):
 
 
 def joint_and_product(dataset: str, data_root: str | None, of_class: int = CLASS) -> dict[str, Any]:
-    """``joint`` and ``product`` [K, K] of two neighbours' classes, and the total variation ``gap`` between them.
+    """``joint`` and ``product`` [K, K] of two neighbors' classes, and the total variation ``gap`` between them.
 
     >>> found = joint_and_product("karate", None)
     >>> round(sum(map(sum, found["joint"])), 6), round(sum(map(sum, found["product"])), 6)
@@ -86,7 +86,7 @@ def joint_and_product(dataset: str, data_root: str | None, of_class: int = CLASS
     data = load_dataset(dataset, None, data_root=data_root)
     known = KnownLabels.from_mask(data.y, data.y != UNLABELLED, data.num_classes)
     counts = statistics.count_edges(data.edge_index, known)
-    of_two = measures.neighbour_pairs(counts.histograms, data.y, data.num_classes)
+    of_two = measures.neighbor_pairs(counts.histograms, data.y, data.num_classes)
     alone = statistics.conditional(counts.pairs)[of_class]
     joint = of_two[of_class].double() / of_two[of_class].sum().clamp(min=1)
     product = alone[:, None] * alone[None, :]
@@ -102,7 +102,7 @@ def _draw(axes: Any, matrix: list[list[float]], top: float) -> Any:
             axes.text(n, m, f"{value:.2f}", ha="center", va="center", color=ink, fontsize=10)
     axes.set_xticks(range(len(matrix)))
     axes.set_yticks(range(len(matrix)))
-    axes.set_xlabel("class of one neighbour")
+    axes.set_xlabel("class of one neighbor")
     axes.set_ylabel("class of another")
     return image
 

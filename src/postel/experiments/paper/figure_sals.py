@@ -1,4 +1,4 @@
-"""The paper's comparison with SALS: what each makes of the same neighbours in two kinds of graphs."""
+"""The paper's comparison with SALS: what each makes of the same neighbors in two kinds of graphs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class FigureSals(Target):
     """SALS and PosteL at three nodes of a homophilic and a heterophilic graph; it needs no data."""
 
     name = "figure-sals"
-    title = "Soft labels of SALS and PosteL for the same neighbours: share of class 0"
+    title = "Soft labels of SALS and PosteL for the same neighbors: share of class 0"
 
     def make(self, results: Results, options: Options) -> Product:
         """The picture, and the shares of class 0."""
@@ -27,10 +27,10 @@ class FigureSals(Target):
                 float(found.posterior_homophilic[i, 0]),
                 float(found.posterior_heterophilic[i, 0]),
             )
-            for i, (a, b) in enumerate(found.neighbours.tolist())
+            for i, (a, b) in enumerate(found.neighbors.tolist())
         ]
         names = ("SALS", "PosteL, homophilic", "PosteL, heterophilic")
-        columns = (Column("neighbours", left=True), *(Column(name, decimals(4)) for name in names))
+        columns = (Column("neighbors", left=True), *(Column(name, decimals(4)) for name in names))
         return Product(self.name, Table(self.title, columns, rows), figures={"": sals_figure()})
 
 

@@ -1,4 +1,4 @@
-"""The paper's figure of neighbours' classes around each class, where they differ and where they do not."""
+"""The paper's figure of neighbors' classes around each class, where they differ and where they do not."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from postel.experiments.tables import Column, Table, decimals
 from postel.pictures import new_figure
 
 
-class FigureNeighbours(Target):
-    """P(neighbour's class | class) over all labels, on PubMed, Cornell and Actor."""
+class FigureNeighbors(Target):
+    """P(neighbor's class | class) over all labels, on PubMed, Cornell and Actor."""
 
-    name = "figure-neighbours"
-    title = "Classes of neighbours around each class, all labels"
+    name = "figure-neighbors"
+    title = "Classes of neighbors around each class, all labels"
 
     def measure(self, options: Options, store: Store, watch: Watch) -> None:
         """The conditional matrix of each dataset."""
@@ -42,13 +42,13 @@ class FigureNeighbours(Target):
         for part, (name, matrix) in zip(rows, matrices.items(), strict=True):
             size = len(matrix) if matrix else 3
             panels = part.subplots(1, size, sharey=True, squeeze=False)[0]
-            draw_class_bars(panels, matrix, label="share of neighbours")
+            draw_class_bars(panels, matrix, label="share of neighbors")
             for k, axes in enumerate(panels):
                 axes.set_title(f"class {k}", fontsize=10)
             spread = "" if matrix is None else f" (contrast {contrast(torch.tensor(matrix)):.2f})"
             part.suptitle(f"{dataset_label(name)}{spread}", fontsize=12)
         note = (
-            "Contrast: mean total variation between rows, 0 if neighbours tell nothing; hatched: the class itself."
+            "Contrast: mean total variation between rows, 0 if neighbors tell nothing; hatched: the class itself."
         )
         return Product(self.name, conditional_table(self.title, matrices, (note,)), figures={"": figure})
 
@@ -57,20 +57,20 @@ class FigureNeighbours(Target):
 
 
 def all_label_conditional(dataset: str, data_root: str | None) -> list[list[float]]:
-    """P(neighbour's class | class) over every label of a dataset, [K, K]."""
+    """P(neighbor's class | class) over every label of a dataset, [K, K]."""
     return diagnose(dataset, None, data_root=data_root).all_labels.conditional
 
 
 def conditional_table(title: str, matrices: dict[str, Any], notes: tuple[str, ...]) -> Table:
-    """The matrices as lines: dataset, class, neighbour's class, probability."""
+    """The matrices as lines: dataset, class, neighbor's class, probability."""
     rows = [
         (name, k, m, value)
         for name, matrix in matrices.items()
         for k, values in enumerate(matrix or [])
         for m, value in enumerate(values)
     ]
-    columns = (Column("dataset", left=True), Column("class"), Column("neighbour's class"))
+    columns = (Column("dataset", left=True), Column("class"), Column("neighbor's class"))
     return Table(title, (*columns, Column("probability", decimals(4))), rows, notes)
 
 
-TARGET = FigureNeighbours()
+TARGET = FigureNeighbors()

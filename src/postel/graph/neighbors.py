@@ -22,11 +22,11 @@ from postel.graph.sparse import SparseMatrix, csr_like, csr_product
 BLOCK_ENTRIES = 4_000_000
 
 
-class Neighbours:
+class Neighbors:
     """Incoming entries of every node in compressed rows, self-loops left out: sources of i's entries lie together.
 
-    >>> neighbours = Neighbours.from_edge_index(torch.tensor([[0, 2, 1], [1, 1, 1]]), 3)
-    >>> neighbours.offsets.tolist(), neighbours.sources.tolist()
+    >>> neighbors = Neighbors.from_edge_index(torch.tensor([[0, 2, 1], [1, 1, 1]]), 3)
+    >>> neighbors.offsets.tolist(), neighbors.sources.tolist()
     ([0, 0, 2, 2], [0, 2])
     """
 
@@ -36,7 +36,7 @@ class Neighbours:
         self.sources = sources
 
     @classmethod
-    def from_edge_index(cls, edge_index: Tensor, num_nodes: int) -> Neighbours:
+    def from_edge_index(cls, edge_index: Tensor, num_nodes: int) -> Neighbors:
         """The same edges, grouped by target; repeated entries stay."""
         check_edges(edge_index, num_nodes)
         index = np.int32 if num_nodes < 2**31 else np.int64
@@ -78,27 +78,27 @@ class Neighbours:
             first = last
 
 
-class ScaledNeighbours:
+class ScaledNeighbors:
     """``left · A · right + diagonal`` [N, N], multiplied block by block; it has no gradient.
 
-    >>> neighbours = Neighbours.from_edge_index(torch.tensor([[0, 1], [1, 0]]), 2)
+    >>> neighbors = Neighbors.from_edge_index(torch.tensor([[0, 1], [1, 0]]), 2)
     >>> half = torch.full((2,), 0.5)
-    >>> ScaledNeighbours(neighbours, half, torch.ones(2), half).multiply(torch.eye(2)).tolist()
+    >>> ScaledNeighbors(neighbors, half, torch.ones(2), half).multiply(torch.eye(2)).tolist()
     [[0.5, 0.5], [0.5, 0.5]]
     """
 
-    def __init__(self, neighbours: Neighbours, left: Tensor, right: Tensor, diagonal: Tensor) -> None:
-        self.neighbours = neighbours
+    def __init__(self, neighbors: Neighbors, left: Tensor, right: Tensor, diagonal: Tensor) -> None:
+        self.neighbors = neighbors
         self.left, self.right, self.diagonal = left, right, diagonal
-        self.shape = (neighbours.num_nodes, neighbours.num_nodes)
+        self.shape = (neighbors.num_nodes, neighbors.num_nodes)
         self._ones = torch.ones(0)
 
     def multiply(self, dense: Tensor, scale: float = 1.0) -> Tensor:
         """``scale`` times the product with ``dense`` [N, D]."""
-        offsets, sources = self.neighbours.offsets, self.neighbours.sources
+        offsets, sources = self.neighbors.offsets, self.neighbors.sources
         scaled = dense * (self.right * scale).unsqueeze(1)
         out = torch.empty_like(dense)
-        for first, last in self.neighbours.blocks():
+        for first, last in self.neighbors.blocks():
             low, high = int(offsets[first]), int(offsets[last])
             if self._ones.numel() < high - low:
                 self._ones = torch.ones(high - low)
@@ -115,19 +115,19 @@ class LargeGraph(Graph):
     Operators cost a few vectors; nothing is stored per edge but the source's number.
     """
 
-    def __init__(self, features: Features, neighbours: Neighbours) -> None:
+    def __init__(self, features: Features, neighbors: Neighbors) -> None:
         super().__init__(features, torch.empty((2, 0), dtype=torch.int64))
-        self.neighbours = neighbours
+        self.neighbors = neighbors
 
     @property
     def edge_index(self) -> Tensor:
         """The entries as int64 [2, E], spelled out only if a user's own module asks for them."""
-        return self.made("edges", self.neighbours.edge_index)
+        return self.made("edges", self.neighbors.edge_index)
 
     @property
     def gcn(self) -> SparseMatrix:
         """D^-1/2 (A + I) D^-1/2."""
-        degree = self.neighbours.in_degrees() + 1.0
+        degree = self.neighbors.in_degrees() + 1.0
         return self._operator("gcn", degree.rsqrt(), degree.rsqrt(), degree.reciprocal())
 
     @property
@@ -146,7 +146,7 @@ class LargeGraph(Graph):
     @property
     def mean(self) -> SparseMatrix:
         """D^-1 A without self-loops."""
-        degree = self.neighbours.in_degrees()
+        degree = self.neighbors.in_degrees()
         return self._operator("mean", degree.clamp_min(1.0).reciprocal(), torch.ones_like(degree), 0.0 * degree)
 
     def spread_features(self, name: str) -> None:
@@ -154,12 +154,12 @@ class LargeGraph(Graph):
         return
 
     def _outgoing_scale(self) -> Tensor:
-        degree = self.made("out-degrees", self.neighbours.out_degrees)
+        degree = self.made("out-degrees", self.neighbors.out_degrees)
         return degree.clamp_min(1.0).rsqrt() * (degree > 0)
 
     def _operator(self, name: str, left: Tensor, right: Tensor, diagonal: Tensor) -> SparseMatrix:
         def make() -> SparseMatrix:
-            rows: Any = ScaledNeighbours(self.neighbours, left, right, diagonal)
+            rows: Any = ScaledNeighbors(self.neighbors, left, right, diagonal)
             return SparseMatrix(rows, rows)
 
         return self.made(name, make)

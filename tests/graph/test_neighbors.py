@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from postel.errors import InputError
-from postel.graph import Features, Graph, LargeGraph, Neighbours, neighbours
+from postel.graph import Features, Graph, LargeGraph, Neighbors, neighbors
 
 
 @st.composite
@@ -23,7 +23,7 @@ def edges(draw: st.DrawFn) -> tuple[torch.Tensor, int]:
 @given(edges())
 def test_sources_are_grouped_by_target_and_repeated_entries_stay(pair):
     edge_index, nodes = pair
-    ours = Neighbours.from_edge_index(edge_index, nodes)
+    ours = Neighbors.from_edge_index(edge_index, nodes)
     for node in range(nodes):
         expected = sorted(s for s, t in edge_index.t().tolist() if t == node != s)
         assert sorted(ours.sources[ours.offsets[node] : ours.offsets[node + 1]].tolist()) == expected
@@ -33,7 +33,7 @@ def test_sources_are_grouped_by_target_and_repeated_entries_stay(pair):
 
 @given(edges(), st.integers(1, 12))
 def test_blocks_cover_all_rows_once(pair, entries):
-    ours = Neighbours.from_edge_index(*pair)
+    ours = Neighbors.from_edge_index(*pair)
     ranges = list(ours.blocks(entries))
     assert [first for first, _ in ranges] == [0, *(last for _, last in ranges[:-1])]
     assert ranges[-1][1] == ours.num_nodes
@@ -47,10 +47,10 @@ def test_operators_equal_the_stored_ones(pair, entries):
     edge_index, nodes = pair
     features = Features(torch.eye(nodes))
     small = Graph(features, edge_index)
-    large = LargeGraph(features, Neighbours.from_edge_index(edge_index, nodes))
+    large = LargeGraph(features, Neighbors.from_edge_index(edge_index, nodes))
     dense = torch.randn(nodes, 3)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(neighbours.Neighbours.blocks, "__defaults__", (entries,))
+        patch.setattr(neighbors.Neighbors.blocks, "__defaults__", (entries,))
         pairs = [(small.gcn, large.gcn), (small.adjacency, large.adjacency), (small.mean, large.mean)]
         pairs += list(zip(small.bernstein, large.bernstein, strict=True))
         for stored, implicit in pairs:
@@ -61,10 +61,10 @@ def test_operators_equal_the_stored_ones(pair, entries):
 def test_a_users_module_gets_the_edges_of_a_large_graph():
     edge_index = torch.tensor([[0, 2, 1], [1, 1, 0]])
     data = Data(x=torch.eye(3), edge_index=edge_index)
-    large = LargeGraph(Features.from_dense(data.x), Neighbours.from_edge_index(edge_index, 3))
+    large = LargeGraph(Features.from_dense(data.x), Neighbors.from_edge_index(edge_index, 3))
     assert sorted(large.edge_index.t().tolist()) == sorted(edge_index.t().tolist())
 
 
 def test_edges_are_checked():
     with pytest.raises(InputError, match=r"nodes in \[0, 1\], got 0..5"):
-        Neighbours.from_edge_index(torch.tensor([[0], [5]]), 2)
+        Neighbors.from_edge_index(torch.tensor([[0], [5]]), 2)
