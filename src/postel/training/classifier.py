@@ -25,6 +25,7 @@ from postel.training.pseudo_labels import Round, iterate_pseudo_labels
 from postel.training.result import Result, RoundHistory
 from postel.training.seeding import derive_seed
 from postel.training.settings import Settings
+from postel.training.temperature import fit_temperature, scaled_loss
 from postel.training.tracking import TrainingOutcome
 
 
@@ -139,6 +140,8 @@ class NodeClassifier:
         self.history_ = [_history(entry, smoother, edge_index) for entry in labelling.rounds]
         trained = [*teachers, *(entry.outcome for entry in labelling.rounds)]
         self.epochs_ = sum(outcome.epochs for outcome in trained)
+        val_index, val_classes = sets["val"]
+        val_logits = best.logits[val_index]
         self.result_ = Result(
             val=evaluate(best.logits, *sets["val"]),
             test=evaluate(best.logits, *sets["test"]) if "test" in sets else None,
@@ -149,6 +152,8 @@ class NodeClassifier:
             trainings=labelling.trainings + len(teachers),
             epochs=self.epochs_,
             seconds=seconds,
+            val_loss_scaled=scaled_loss(val_logits, val_classes, fit_temperature(val_logits, val_classes)),
+            one_class_val=val_logits.argmax(1).unique().numel() == 1,
         )
         return self
 

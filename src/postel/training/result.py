@@ -17,7 +17,9 @@ class Result:
 
     ``improved_rounds`` counts rounds with pseudo-labels that lowered the validation loss, ``trainings`` all models
     trained, a teacher included; ``epochs`` and ``seconds`` are over all of them, ``best_epoch`` is of the best
-    round.
+    round. ``val_loss_scaled`` is the validation loss after temperature scaling, by which models that were trained
+    on different labels can be compared; ``one_class_val`` says whether every validation node got the same class.
+    Both are None in results of version 0.1, which did not measure them.
     """
 
     val: Scores
@@ -29,6 +31,8 @@ class Result:
     trainings: int
     epochs: int
     seconds: float
+    val_loss_scaled: float | None = None
+    one_class_val: bool | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The same as plain values, for JSON."""
