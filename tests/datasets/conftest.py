@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from postel.datasets.stored import StoredGraph
+from postel.datasets.storage.stored_graph import StoredGraph
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from torch_geometric.utils import contains_self_loops, is_undirected
 
 from postel.datasets import DatasetWarning, load, load_dataset
 from postel.datasets.catalog import CATALOG, PAPER_DATASETS
-from postel.datasets.graph_file import write_graph_file
-from postel.datasets.stored import StoredGraph
+from postel.datasets.storage.graph_file import write_graph_file
+from postel.datasets.storage.stored_graph import StoredGraph
 from postel.errors import InputError
 
 ENTRIES = {"chameleon": 62792, "squirrel": 396846, "actor": 30019, "texas": 574, "cornell": 557, "cora": 10556}

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postel.datasets.graph_file import read_graph_file
 from postel.datasets.splits import (
     PROTOCOLS,
     SEEDS,
@@ -14,7 +13,8 @@ from postel.datasets.splits import (
     paper_split,
     stratified_split,
 )
-from postel.datasets.stored import StoredGraph
+from postel.datasets.storage.graph_file import read_graph_file
+from postel.datasets.storage.stored_graph import StoredGraph
 from postel.errors import InputError
 
 # Sizes of the three parts, classes that only training has, and the largest class's mean share of the test nodes in

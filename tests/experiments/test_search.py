@@ -12,9 +12,9 @@ import pytest
 
 from experiments.studies import as_nobody
 from postel.backbones import BACKBONES, make_backbone
-from postel.datasets.graph_file import write_graph_file
 from postel.datasets.splits import make_split
-from postel.datasets.stored import StoredGraph
+from postel.datasets.storage.graph_file import write_graph_file
+from postel.datasets.storage.stored_graph import StoredGraph
 from postel.datasets.synthetic import csbm
 from postel.experiments import executor, pools
 from postel.experiments.budget import Budget

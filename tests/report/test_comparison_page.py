@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from postel.datasets.graph_file import write_graph_file
-from postel.datasets.stored import UNLABELLED
+from postel.datasets.storage.graph_file import write_graph_file
+from postel.datasets.storage.stored_graph import UNLABELLED
 from postel.datasets.synthetic import csbm
 from postel.experiments.comparison import Comparison, comparison_specs, summarize
 from postel.experiments.executor import run_all

@@ -39,7 +39,7 @@ def convert(
 
     Example: postel convert links.csv pages.csv web.npz --label topic
     """
-    from postel.datasets.conversion import convert as convert_tables
+    from postel.datasets.storage.conversion import convert as convert_tables
 
     graph = convert_tables(
         edges,

@@ -8,7 +8,7 @@ from postel.cli.console import notes, out, print_json, print_table
 from postel.cli.options import DataRoot, Json
 
 if TYPE_CHECKING:
-    from postel.datasets.statistics_table import Row
+    from postel.datasets.diagnosis.statistics_table import Row
 
 
 def datasets(data_root: DataRoot = None, json: Json = False) -> None:
@@ -21,7 +21,7 @@ def datasets(data_root: DataRoot = None, json: Json = False) -> None:
     from dataclasses import asdict
 
     from postel.datasets.catalog import COUNTING
-    from postel.datasets.statistics_table import statistics_table
+    from postel.datasets.diagnosis.statistics_table import statistics_table
 
     rows = statistics_table(data_root=data_root)
     if json:

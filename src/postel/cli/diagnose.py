@@ -50,7 +50,7 @@ def diagnose(
     for warning in caught:
         notes.print(f"[bold]note[/bold]: {warning.message}", soft_wrap=True)
     if plot is not None:
-        from postel.datasets.diagnosis_plot import plot_diagnosis
+        from postel.datasets.diagnosis.plot import plot_diagnosis
 
         plot_diagnosis(found, plot)
         notes.print(f"drawn into {plot}", soft_wrap=True)

@@ -1,12 +1,12 @@
 """Datasets by name, splits, synthetic graphs and any graph of the user's; and a diagnosis of each."""
 
 from postel.datasets.catalog import CATALOG, PAPER_DATASETS
-from postel.datasets.conversion import convert
 from postel.datasets.diagnosis import Diagnosis, diagnose
-from postel.datasets.graph_file import read_graph_file, write_graph_file
 from postel.datasets.load import DatasetWarning, load_dataset
 from postel.datasets.splits import PROTOCOLS, make_split
-from postel.datasets.stored import StoredGraph
+from postel.datasets.storage.conversion import convert
+from postel.datasets.storage.graph_file import read_graph_file, write_graph_file
+from postel.datasets.storage.stored_graph import StoredGraph
 from postel.datasets.synthetic import csbm
 
 __all__ = [

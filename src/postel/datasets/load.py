@@ -10,11 +10,11 @@ import torch
 from torch_geometric.data import Data
 
 from postel.datasets.catalog import CATALOG, Entry, catalog_entry
-from postel.datasets.graph_file import read_graph_file
 from postel.datasets.recipes import apply_recipe, dense_features
 from postel.datasets.sources import obtain
 from postel.datasets.splits import check_protocol, make_split
-from postel.datasets.stored import PARTS, StoredGraph
+from postel.datasets.storage.graph_file import read_graph_file
+from postel.datasets.storage.stored_graph import PARTS, StoredGraph
 
 _warned: set[str] = set()
 

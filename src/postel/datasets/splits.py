@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from postel.datasets.stored import UNLABELLED, Bools, StoredGraph
+from postel.datasets.storage.stored_graph import UNLABELLED, Bools, StoredGraph
 from postel.errors import InputError
 
 Protocol = Literal["paper", "stratified", "geom-gcn", "public", "limited"]

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from postel.datasets.stored import StoredGraph
+from postel.datasets.storage.stored_graph import StoredGraph
 from postel.errors import InputError
 
 DegreeLaw = Literal["poisson", "power-law"]

@@ -16,7 +16,7 @@ from postel.backbones import backbone_class
 from postel.datasets import load_dataset
 from postel.datasets.load import open_graph
 from postel.datasets.splits import check_protocol
-from postel.datasets.stored import StoredGraph
+from postel.datasets.storage.stored_graph import StoredGraph
 from postel.errors import InputError
 from postel.experiments.spec import RunSpec
 from postel.training import NodeClassifier

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from postel.datasets import load_dataset
-from postel.datasets.stored import UNLABELLED
+from postel.datasets.storage.stored_graph import UNLABELLED
 from postel.errors import InputError, require_extra
 from postel.experiments.comparison import Comparison
 from postel.experiments.intervals import Interval

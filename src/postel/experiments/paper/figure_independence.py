@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from postel import statistics
-from postel.datasets import load_dataset, measures
-from postel.datasets.stored import UNLABELLED
+from postel.datasets import load_dataset
+from postel.datasets.diagnosis import measures
+from postel.datasets.storage.stored_graph import UNLABELLED
 from postel.experiments.paper.class_bars import mark_not_run
 from postel.experiments.paper.kept import Kept
 from postel.experiments.paper.names import dataset_label

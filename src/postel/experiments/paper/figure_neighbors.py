@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from postel.datasets.diagnosis import diagnose
-from postel.datasets.measures import contrast
+from postel.datasets.diagnosis.measures import contrast
 from postel.experiments.paper.class_bars import draw_class_bars
 from postel.experiments.paper.kept import Kept
 from postel.experiments.paper.names import dataset_label

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from postel.datasets.catalog import CATALOG, COUNTING
-from postel.datasets.statistics_table import statistics_table
+from postel.datasets.diagnosis.statistics_table import statistics_table
 from postel.errors import InputError
 from postel.experiments.paper.accuracy import NOT_RUN
 from postel.experiments.paper.kept import Kept

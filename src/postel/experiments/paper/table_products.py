@@ -11,7 +11,7 @@ import torch
 from postel.datasets import load_dataset
 from postel.datasets.catalog import CATALOG
 from postel.datasets.sources import NotAtHandError
-from postel.datasets.stored import UNLABELLED
+from postel.datasets.storage.stored_graph import UNLABELLED
 from postel.errors import InputError
 from postel.experiments.intervals import bootstrap_interval
 from postel.experiments.paper.accuracy import NOT_RUN

@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from postel.datasets.catalog import CATALOG
-from postel.datasets.planetoid import read_arrays_only, read_linqs_cora, read_planetoid
-from postel.datasets.stored import masks_fingerprint
+from postel.datasets.sources.planetoid import read_arrays_only, read_linqs_cora, read_planetoid
+from postel.datasets.storage.stored_graph import masks_fingerprint
 from postel.errors import InputError
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from postel.datasets.catalog import CATALOG, PAPER_DATASETS
-from postel.datasets.statistics_table import statistics_table
+from postel.datasets.diagnosis.statistics_table import statistics_table
 
 # The paper's table, once more: nodes, edges, features, classes.
 PAPER = """

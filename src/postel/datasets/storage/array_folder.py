@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from postel.datasets.stored import PARTS, Bools, StoredGraph
+from postel.datasets.storage.stored_graph import PARTS, Bools, StoredGraph
 from postel.errors import InputError
 
 NOTE = "graph.json"

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from postel.datasets.graph_file import write_graph_file
-from postel.datasets.stored import PARTS, UNLABELLED, Bools, StoredGraph
+from postel.datasets.storage.graph_file import write_graph_file
+from postel.datasets.storage.stored_graph import PARTS, UNLABELLED, Bools, StoredGraph
 from postel.errors import InputError, require_extra
 
 _PART_NAMES = {"train": 0, "val": 1, "valid": 1, "validation": 1, "test": 2}

@@ -26,8 +26,8 @@ from torch_geometric.datasets import (
     WikipediaNetwork,
 )
 
-from postel.datasets.planetoid import read_planetoid
-from postel.datasets.stored import Bools, StoredGraph
+from postel.datasets.sources.planetoid import read_planetoid
+from postel.datasets.storage.stored_graph import Bools, StoredGraph
 from postel.errors import InputError
 
 _SECONDS_WITHOUT_ANSWER = 30.0

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from postel.datasets.array_folder import read_array_folder
 from postel.datasets.load import load_dataset
-from postel.datasets.ogb import number_blocks, prepare_ogb
-from postel.datasets.stored import StoredGraph
+from postel.datasets.sources.ogb import number_blocks, prepare_ogb
+from postel.datasets.storage.array_folder import read_array_folder
+from postel.datasets.storage.stored_graph import StoredGraph
 from postel.errors import InputError
 
 

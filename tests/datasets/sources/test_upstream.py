@@ -7,13 +7,13 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from tests.datasets.test_planetoid import Call
+from tests.datasets.sources.test_planetoid import Call
 from torch_geometric.datasets import Actor, Planetoid, WebKB
 
-from postel.datasets import upstream
 from postel.datasets.catalog import CATALOG
-from postel.datasets.graph_file import read_graph_file
-from postel.datasets.stored import masks_fingerprint
+from postel.datasets.sources import upstream
+from postel.datasets.storage.graph_file import read_graph_file
+from postel.datasets.storage.stored_graph import masks_fingerprint
 from postel.errors import InputError
 
 

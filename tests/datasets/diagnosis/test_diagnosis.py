@@ -13,8 +13,8 @@ from torch_geometric.utils import homophily
 
 from postel.datasets import load_dataset
 from postel.datasets.diagnosis import diagnose
-from postel.datasets.diagnosis_plot import plot_diagnosis
-from postel.datasets.verdict import verdict
+from postel.datasets.diagnosis.plot import plot_diagnosis
+from postel.datasets.diagnosis.verdict import verdict
 from postel.errors import InputError
 
 # Edge homophily with self-loops kept, as it is quoted; without labelled neighbor and posterior's hits among nodes
@@ -213,10 +213,10 @@ def test_the_plot_is_drawn(tmp_path, suffix):
 
 
 def test_the_plot_shows_every_number_of_the_conditional(monkeypatch):
-    from postel.datasets import diagnosis_plot
+    from postel.datasets.diagnosis import plot
 
     drawn = []
-    monkeypatch.setattr(diagnosis_plot, "save", lambda figure, path: drawn.append(figure))
+    monkeypatch.setattr(plot, "save", lambda figure, path: drawn.append(figure))
     found = diagnose("csbm-heterophilic")
     plot_diagnosis(found, "unused.png")
     (figure,) = drawn

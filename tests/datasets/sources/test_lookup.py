@@ -5,11 +5,10 @@ import shutil
 import numpy as np
 import pytest
 
-from postel.datasets import package_index, upstream
 from postel.datasets.catalog import CATALOG, Entry, catalog_entry
-from postel.datasets.graph_file import read_graph_file, write_graph_file
-from postel.datasets.sources import NotAtHandError, find_cache, find_data_root, obtain
-from postel.datasets.stored import StoredGraph, masks_fingerprint
+from postel.datasets.sources import NotAtHandError, find_cache, find_data_root, obtain, package_index, upstream
+from postel.datasets.storage.graph_file import read_graph_file, write_graph_file
+from postel.datasets.storage.stored_graph import StoredGraph, masks_fingerprint
 from postel.errors import InputError
 
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.format import open_memmap
 
-from postel.datasets.array_folder import new_array_folder
-from postel.datasets.stored import UNLABELLED
+from postel.datasets.storage.array_folder import new_array_folder
+from postel.datasets.storage.stored_graph import UNLABELLED
 from postel.errors import InputError
 
 _BLOCK_BYTES = 1 << 24

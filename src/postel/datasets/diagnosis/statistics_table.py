@@ -10,7 +10,7 @@ import torch
 from postel.datasets.catalog import CATALOG, Counting, Entry, PaperFigures
 from postel.datasets.recipes import apply_recipe
 from postel.datasets.sources import NotAtHandError, obtain
-from postel.datasets.stored import StoredGraph
+from postel.datasets.storage.stored_graph import StoredGraph
 from postel.errors import InputError
 
 

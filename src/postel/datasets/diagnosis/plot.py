@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from postel.datasets.diagnosis import Diagnosis
+from postel.datasets.diagnosis.result import Diagnosis
 from postel.pictures import PALETTE, new_figure, save
 
 _BLUE, _ORANGE, _GREEN = PALETTE[:3]

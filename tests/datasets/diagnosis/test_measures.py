@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postel import statistics
-from postel.datasets import measures
+from postel.datasets.diagnosis import measures
 from postel.labels import KnownLabels
 
 K = 3

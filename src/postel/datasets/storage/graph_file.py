@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from postel.datasets.stored import PARTS, Bools, StoredGraph
+from postel.datasets.storage.stored_graph import PARTS, Bools, StoredGraph
 from postel.errors import InputError
 from postel.files import replacing
 

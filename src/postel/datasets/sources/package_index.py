@@ -13,8 +13,8 @@ import zipfile
 import zlib
 from pathlib import Path
 
-from postel.datasets.planetoid import read_linqs_cora, read_planetoid
-from postel.datasets.stored import StoredGraph
+from postel.datasets.sources.planetoid import read_linqs_cora, read_planetoid
+from postel.datasets.storage.stored_graph import StoredGraph
 from postel.errors import InputError
 from postel.files import replacing
 

@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from postel.datasets.graph_file import read_graph_file, write_graph_file
+from postel.datasets.storage.graph_file import read_graph_file, write_graph_file
 from postel.errors import InputError
 
 
@@ -47,7 +47,7 @@ def test_what_was_written_is_read(path, tiny):
 
 
 def test_unlabelled_nodes_and_binary_features_survive(tmp_path, tiny):
-    from postel.datasets.stored import StoredGraph
+    from postel.datasets.storage.stored_graph import StoredGraph
 
     y = tiny.y.copy()
     y[0] = -1

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postel.datasets.stored import StoredGraph, masks_fingerprint
+from postel.datasets.storage.stored_graph import StoredGraph, masks_fingerprint
 from postel.errors import InputError
 
 X = np.array([[0.0, 1.5], [2.0, 0.0], [0.0, 0.0]])
