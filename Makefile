@@ -3,20 +3,28 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+# Two stages, each with a stamp: what the demo needs, and everything else on top of it. Bytecode is left to the first
+# import: compiling all of torch takes longer than unpacking it.
+DEMO   := $(VENV)/.demo
 READY  := $(VENV)/.ready
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 
 .PHONY: demo test results docs lint types imports unit setup clean
 
-$(READY): pyproject.toml constraints.txt
+$(DEMO): pyproject.toml constraints.txt
 	@$(PYTHON) -c "import sys; sys.exit(0 if sys.version_info >= (3, 11) else \
 	  'postel needs Python 3.11 or newer; say which: make PYTHON=python3.11')"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all,dev]'
+	$(PIP) -e '.[demo]'
+	@touch $@
+
+$(READY): $(DEMO)
+	$(PIP) -e '.[all,dev]'
 	@touch $@
 
 setup: $(READY)
 
-demo: $(READY)
+demo: $(DEMO)
 	$(BIN)/postel demo
 
 test: lint types imports unit
