@@ -1,4 +1,4 @@
-"""What users install: wheel and sdist are built, and the wheel works in an empty environment far from the checkout."""
+"""What users install: wheel and sdist are built, and the wheel works in an empty environment, outside the checkout."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("package")
     source = folder / "source"
     listed = _run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT)
-    needed = [name for name in listed.split("\0") if name.startswith("src/") or "/" not in name and name]
+    needed = [name for name in listed.split("\0") if name.startswith("src/") or ("/" not in name and name)]
     for name in needed:
         if (ROOT / name).is_file():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
