@@ -1,4 +1,4 @@
-"""What users install: wheel and sdist are built, and the wheel works in an empty environment, outside the checkout."""
+"""What users install: wheel and sdist are built, and the wheel works in an empty environment of its own."""
 
 from __future__ import annotations
 
