@@ -65,6 +65,22 @@ def test_chosen_rows_are_rows_of_all(graph: SmallGraph, switches: dict[str, Any]
     assert torch.allclose(part, whole[rows], atol=1e-12)
 
 
+@given(small_graphs(), st.fixed_dictionaries(CHOICES))
+def test_train_targets_are_the_rows_and_statistics_of_two_passes(
+    graph: SmallGraph, switches: dict[str, Any]
+) -> None:
+    smoother = PosteL(0.7, 0.4, **switches)
+    made = smoother.train_targets(graph.edge_index, graph.known)
+    whole = smoother.soft_labels(graph.edge_index, graph.known)
+    assert made.rows.dtype == torch.float64
+    assert torch.allclose(made.rows, whole[graph.known.train_only().index], rtol=0, atol=1e-15)
+    prior, conditional = smoother.statistics(graph.edge_index, graph.known)
+    assert torch.equal(made.statistics["prior"], prior)
+    assert torch.equal(made.statistics["conditional"], conditional)
+    single = smoother.train_targets(graph.edge_index, graph.known, dtype=torch.float32).rows
+    assert torch.equal(single, made.rows.to(torch.float32))
+
+
 @given(small_graphs(), st.floats(0, 0.499), st.floats(0, 3))
 def test_alpha_below_a_half_keeps_the_true_class_most_probable(
     graph: SmallGraph, alpha: float, beta: float

@@ -12,7 +12,9 @@ from torch import nn
 from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
 
+import postel.smoothers.postel as postel_method
 from postel.errors import InputError
+from postel.labels import KnownLabels
 from postel.smoothers import ALS, SALS, Distillation, OneHot, PosteL, UniformSmoothing
 from postel.training import NodeClassifier
 
@@ -94,6 +96,25 @@ def test_every_method_trains_and_repeats_itself(smoother):
     assert torch.equal(first.logits_, again.logits_) and not torch.equal(first.logits_, other.logits_)
     assert first.result_.trainings == (2 if isinstance(smoother, Distillation) else 1)
     assert first.epochs_ == 25 * first.result_.trainings
+
+
+def test_a_round_counts_the_edges_once_and_reports_what_it_counted(monkeypatch):
+    data, counted = _data(), []
+    count = postel_method.count_edges
+
+    def counting(edge_index, known, **options):
+        counted.append(options["rows"].numel())
+        return count(edge_index, known, **options)
+
+    monkeypatch.setattr(postel_method, "count_edges", counting)
+    model = _quick(smoother=PosteL(), pseudo_labels=2, max_epochs=5).fit(data)
+    train = int(data.train_mask.sum())
+    assert counted == [train] * len(model.history_) and len(counted) >= 2
+    known = KnownLabels.from_mask(data.y, data.train_mask, 3)
+    prior, conditional = PosteL().statistics(data.edge_index, known)
+    first = model.history_[0]
+    assert torch.equal(first.statistics["prior"], prior) and torch.equal(first.conditional, conditional)
+    assert _quick(smoother=UniformSmoothing(), max_epochs=2).fit(data).history_[0].conditional is None
 
 
 def test_hidden_labels_change_no_weight():

@@ -7,7 +7,7 @@ from typing import Any
 
 from postel.errors import InputError
 from postel.smoothers.als import ALS
-from postel.smoothers.base import Smoother
+from postel.smoothers.base import Smoother, TrainTargets
 from postel.smoothers.distillation import Distillation
 from postel.smoothers.one_hot import OneHot
 from postel.smoothers.postel import PosteL, posterior_soft_labels
@@ -22,6 +22,7 @@ __all__ = [
     "OneHot",
     "PosteL",
     "Smoother",
+    "TrainTargets",
     "UniformSmoothing",
     "make_smoother",
     "posterior_soft_labels",

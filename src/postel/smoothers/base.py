@@ -6,6 +6,8 @@ import copy
 import inspect
 import math
 from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -16,6 +18,20 @@ from torch_geometric.transforms import BaseTransform
 from postel.errors import InputError
 from postel.labels import KnownLabels
 from postel.statistics import check_edge_index
+
+
+@dataclass(frozen=True, eq=False)
+class TrainTargets:
+    """What one round of training is fitted to: the soft labels of the training nodes and what they rest on.
+
+    Args:
+        rows: One distribution per training node, [M, K], in the order of ``known.train_only().index``.
+        statistics: What the method estimated from the labels on the way, by name, such as ``prior`` [K] and
+            ``conditional`` [K, K]; empty for a method that estimates nothing. They go into ``history_``.
+    """
+
+    rows: Tensor
+    statistics: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Smoother(BaseTransform):
@@ -57,6 +73,39 @@ class Smoother(BaseTransform):
         """
         check_edge_index(edge_index, known.num_nodes)
         return self._soft_labels(edge_index, known, dtype)
+
+    def train_targets(
+        self, edge_index: Tensor, known: KnownLabels, *, dtype: torch.dtype = torch.float64
+    ) -> TrainTargets:
+        """The soft labels of the training nodes alone, with the statistics that they were made from.
+
+        This is what :class:`~postel.NodeClassifier` asks for in every round. A method that can leave out the rows
+        of other nodes, or that has statistics to report, overrides :meth:`_train_targets`.
+
+        Args:
+            edge_index: The edge entries, int64 [2, E].
+            known: The labels that may be used: training labels, and pseudo-labels if there are any.
+            dtype: Type of the rows; whatever it is, they are computed in float64.
+
+        Returns:
+            The rows ``soft_labels(edge_index, known)[known.train_only().index]`` and the statistics.
+
+        Raises:
+            InputError: If ``edge_index`` has the wrong shape or type, or names a node that there is not.
+
+        Example:
+            >>> from postel import OneHot
+            >>> known = KnownLabels.from_index(torch.tensor([2]), torch.tensor([1]), num_nodes=3)
+            >>> OneHot().train_targets(torch.tensor([[0, 1], [1, 0]]), known).rows
+            tensor([[0., 1.]], dtype=torch.float64)
+        """
+        check_edge_index(edge_index, known.num_nodes)
+        return self._train_targets(edge_index, known, dtype)
+
+    def _train_targets(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> TrainTargets:
+        """The rows and statistics of :meth:`train_targets`; ``edge_index`` is checked."""
+        index = known.train_only().index.to(edge_index.device)
+        return TrainTargets(self._soft_labels(edge_index, known, dtype)[index])
 
     def forward(self, data: Data) -> Data:
         """``data`` with ``soft_y``; the caller's object is left alone (``__call__`` hands a shallow copy)."""

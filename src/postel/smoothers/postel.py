@@ -13,7 +13,7 @@ from torch import Tensor
 from postel.ego_statistics import count_ego_graphs
 from postel.labels import UNKNOWN, KnownLabels
 from postel.posterior import add_off_target_noise, add_uniform_noise, mix, posterior, without_evidence
-from postel.smoothers.base import Smoother, check_choice, check_count, check_number
+from postel.smoothers.base import Smoother, TrainTargets, check_choice, check_count, check_number
 from postel.statistics import (
     check_edge_index,
     class_counts,
@@ -66,23 +66,13 @@ def posterior_soft_labels(
     """
     _check_settings(alpha, beta, likelihood, hops, noise, isolated, centers)
     check_edge_index(edge_index, known.num_nodes)
-    device = edge_index.device
-    own = known.train_only().dense().to(device)
+    counting = _Counting(likelihood, hops, centers, self_loops)
+    own = known.train_only().dense().to(edge_index.device)
     if rows is not None:
-        rows = rows.to(device)
+        rows = rows.to(edge_index.device)
         own = own.index_select(0, rows)
-    out = torch.empty(own.numel(), known.num_classes, dtype=dtype, device=device)
-
-    def finish(evidence: _Evidence) -> None:
-        out[evidence.place] = _soft_rows(evidence, own[evidence.place], alpha, beta, noise, isolated)
-
-    if likelihood == "local":
-        for evidence in _local_evidence(edge_index, known, hops, centers, self_loops, rows):
-            finish(evidence)
-    else:
-        blocks = _global_evidence(edge_index, known, likelihood, centers, self_loops, rows)
-        for_each_block(finish, blocks, torch.get_num_threads() if device.type == "cpu" else 1)
-    return out
+    mixing = _Mixing(alpha, beta, noise, isolated)
+    return _soft_labels_and_statistics(edge_index, known, rows, own, counting, mixing, dtype)[0]
 
 
 class PosteL(Smoother):
@@ -154,6 +144,19 @@ class PosteL(Smoother):
         del settings["num_classes"]
         return posterior_soft_labels(edge_index, known, **settings, dtype=dtype)
 
+    def _train_targets(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> TrainTargets:
+        train = known.train_only()
+        rows, shares, chances = _soft_labels_and_statistics(
+            edge_index,
+            known,
+            train.index.to(edge_index.device),
+            train.classes.to(edge_index.device),
+            _Counting(self.likelihood, self.hops, self.centers, self.self_loops),
+            _Mixing(self.alpha, self.beta, self.noise, self.isolated),
+            dtype,
+        )
+        return TrainTargets(rows, {"prior": shares, "conditional": chances})
+
     def statistics(self, edge_index: Tensor, known: KnownLabels) -> tuple[Tensor, Tensor]:
         """Prior [K] and conditional [K, K] of the whole graph (the ``local`` likelihood has one of each a node).
 
@@ -164,7 +167,8 @@ class PosteL(Smoother):
         """
         check_edge_index(edge_index, known.num_nodes)
         nobody = torch.empty(0, dtype=torch.int64, device=edge_index.device)
-        return _global_statistics(edge_index, known, self.likelihood, self.centers, self.self_loops, nobody)[:2]
+        counting = _Counting(self.likelihood, self.hops, self.centers, self.self_loops)
+        return _global_statistics(edge_index, known, nobody, counting)[:2]
 
 
 def _check_settings(
@@ -189,58 +193,118 @@ class _Evidence:
     conditional: Tensor
 
 
-def _soft_rows(
-    evidence: _Evidence, own: Tensor, alpha: float, beta: float, noise: Noise, isolated: Isolated
-) -> Tensor:
+@dataclass(frozen=True)
+class _Mixing:
+    """How a posterior becomes a soft label."""
+
+    alpha: float
+    beta: float
+    noise: Noise
+    isolated: Isolated
+
+
+@dataclass(frozen=True)
+class _Counting:
+    """What is counted: the settings that decide about prior, conditional and histograms."""
+
+    likelihood: Likelihood
+    hops: int
+    centers: Centers
+    self_loops: bool
+
+
+def _soft_rows(evidence: _Evidence, own: Tensor, mixing: _Mixing) -> Tensor:
     """Soft labels of a block; ``own`` [R] holds the training class of its nodes, -1 elsewhere."""
+    beta = mixing.beta
     rows = posterior(evidence.histograms, evidence.prior, evidence.conditional)
     train = (own != UNKNOWN).nonzero().view(-1)
     classes = own[train]
-    if isolated == "one-hot":
+    if mixing.isolated == "one-hot":
         alone = without_evidence(evidence.histograms, evidence.prior, evidence.conditional)[train]
         rows[train[alone]] = torch.nn.functional.one_hot(classes[alone], rows.size(1)).to(rows.dtype)
-    if noise == "uniform":
+    if mixing.noise == "uniform":
         noisy = add_uniform_noise(rows, beta)
     else:
         # A node that is not in training has no own class to spare: its noise is spread over all.
         noisy = (1 - beta) * rows + beta / rows.size(1)
         noisy[train] = add_off_target_noise(rows[train], beta, classes)
-    noisy[train] = mix(noisy[train], classes, alpha)
+    noisy[train] = mix(noisy[train], classes, mixing.alpha)
     return noisy
 
 
-def _global_statistics(
-    edge_index: Tensor, known: KnownLabels, likelihood: str, centers: str, self_loops: bool, rows: Tensor | None
+def _soft_labels_and_statistics(
+    edge_index: Tensor,
+    known: KnownLabels,
+    rows: Tensor | None,
+    own: Tensor,
+    counting: _Counting,
+    mixing: _Mixing,
+    dtype: torch.dtype,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Prior, conditional and the histograms of ``rows``, from one pass over the edges."""
+    """Soft labels [R, K] of ``rows``, and the whole graph's prior and conditional, from one count of the edges.
+
+    ``own`` [R] holds the training class of each of those nodes, -1 elsewhere.
+    """
+    shares, chances, histograms = _global_statistics(edge_index, known, rows, counting)
+    device = edge_index.device
+    out = torch.empty(own.numel(), known.num_classes, dtype=dtype, device=device)
+
+    def finish(evidence: _Evidence) -> None:
+        out[evidence.place] = _soft_rows(evidence, own[evidence.place], mixing)
+
+    if counting.likelihood == "local":
+        for evidence in _local_evidence(edge_index, known, rows, counting, histograms, shares):
+            finish(evidence)
+    else:
+        blocks = _blocks(histograms, shares, chances)
+        for_each_block(finish, blocks, torch.get_num_threads() if device.type == "cpu" else 1)
+    return out, shares, chances
+
+
+def _global_statistics(
+    edge_index: Tensor, known: KnownLabels, rows: Tensor | None, counting: _Counting
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Prior and conditional of the whole graph and the histograms of ``rows``, from one pass over the edges."""
     device = edge_index.device
     shares = prior(class_counts(known)).to(device)
-    if likelihood == "normalized":
-        histograms = count_edges(edge_index, known, self_loops=self_loops).histograms
-        labelled = known.train_only() if centers == "train" else known
-        of_centers = histograms[labelled.index.to(device)]
-        chances = normalized_conditional(of_centers, labelled.classes.to(device), known.num_classes)
-        return shares, chances, histograms if rows is None else histograms[rows]
-    counts = count_edges(edge_index, known, rows=rows, self_loops=self_loops, centers=centers)
-    return shares, conditional(counts.pairs), counts.histograms
+    if counting.likelihood != "normalized":
+        counts = count_edges(
+            edge_index, known, rows=rows, self_loops=counting.self_loops, centers=counting.centers
+        )
+        return shares, conditional(counts.pairs), counts.histograms
+    labelled = known.train_only() if counting.centers == "train" else known
+    centers = labelled.index.to(device)
+    needed = None if rows is None else torch.cat([centers, rows]).unique()
+    histograms = count_edges(edge_index, known, rows=needed, self_loops=counting.self_loops).histograms
+    chances = normalized_conditional(
+        histograms[_places(centers, needed)], labelled.classes.to(device), known.num_classes
+    )
+    return shares, chances, histograms if rows is None else histograms[_places(rows, needed)]
 
 
-def _global_evidence(
-    edge_index: Tensor, known: KnownLabels, likelihood: str, centers: str, self_loops: bool, rows: Tensor | None
-) -> list[_Evidence]:
-    shares, chances, histograms = _global_statistics(edge_index, known, likelihood, centers, self_loops, rows)
+def _places(nodes: Tensor, among: Tensor | None) -> Tensor:
+    """Where ``nodes`` stand in ``among``, which is sorted; the nodes themselves without it."""
+    return nodes if among is None else torch.searchsorted(among, nodes)
+
+
+def _blocks(histograms: Tensor, shares: Tensor, chances: Tensor) -> list[_Evidence]:
     firsts = range(0, histograms.size(0), _ROWS)
     places = [slice(first, min(first + _ROWS, histograms.size(0))) for first in firsts]
     return [_Evidence(place, histograms[place], shares, chances) for place in places]
 
 
 def _local_evidence(
-    edge_index: Tensor, known: KnownLabels, hops: int, centers: str, self_loops: bool, rows: Tensor | None
+    edge_index: Tensor,
+    known: KnownLabels,
+    rows: Tensor | None,
+    counting: _Counting,
+    histograms: Tensor,
+    everywhere: Tensor,
 ) -> Iterator[_Evidence]:
-    histograms = count_edges(edge_index, known, rows=rows, self_loops=self_loops).histograms
-    everywhere = prior(class_counts(known)).to(edge_index.device)
     done = 0
-    for egos in count_ego_graphs(edge_index, known, hops, rows=rows, self_loops=self_loops, centers=centers):
+    for egos in count_ego_graphs(
+        edge_index, known, counting.hops, rows=rows, self_loops=counting.self_loops, centers=counting.centers
+    ):
         place = slice(done, done + egos.classes.size(0))
         done = place.stop
         empty = egos.classes.sum(dim=1, keepdim=True) == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +114,7 @@ class NodeClassifier:
         make = self._maker(graph.num_features, num_classes)
         edge_index = data.edge_index.to(graph.device)
         teachers: list[TrainingOutcome] = []
+        statistics: dict[int, Mapping[str, Any]] = {}
 
         def run(objective: Objective, *path: int) -> TrainingOutcome:
             seed = derive_seed(self.seed, *path)
@@ -125,7 +126,8 @@ class NodeClassifier:
             return teachers[0].logits
 
         def fit_once(labels: KnownLabels, number: int) -> TrainingOutcome:
-            return run(objective_of(smoother, edge_index, labels, teacher_logits), number)
+            objective, statistics[number] = objective_of(smoother, edge_index, labels, teacher_logits)
+            return run(objective, number)
 
         rounds = self.pseudo_labels if smoother.uses_pseudo_labels else False
         truth = {name: pair for name, pair in sets.items() if name != "train"}
@@ -137,7 +139,7 @@ class NodeClassifier:
         self.num_features_ = graph.num_features
         self.num_classes_ = num_classes
         self.logits_ = best.logits
-        self.history_ = [_history(entry, smoother, edge_index) for entry in labelling.rounds]
+        self.history_ = [_history(entry, statistics[entry.number]) for entry in labelling.rounds]
         trained = [*teachers, *(entry.outcome for entry in labelling.rounds)]
         self.epochs_ = sum(outcome.epochs for outcome in trained)
         val_index, val_classes = sets["val"]
@@ -234,21 +236,29 @@ class NodeClassifier:
 
 def objective_of(
     smoother: Smoother, edge_index: Tensor, known: KnownLabels, teacher_logits: Callable[[], Tensor]
-) -> Objective:
-    """What a run with this soft-label method minimises.
+) -> tuple[Objective, Mapping[str, Any]]:
+    """What a run with this soft-label method minimises, and the statistics that it rests on.
 
-    A method may offer ``objective(edge_index, known, teacher_logits)``, where ``teacher_logits()`` trains the same
-    backbone on one-hot labels and returns its logits [N, K]; otherwise its soft labels are fixed targets.
+    A method may offer ``objective(edge_index, known, teacher_logits)``; otherwise its soft labels are fixed
+    targets.
+
+    Args:
+        smoother: The soft-label method.
+        edge_index: The edge entries, int64 [2, E].
+        known: Training labels, and pseudo-labels from the second round on.
+        teacher_logits: A function that trains the same backbone on one-hot labels and returns its logits [N, K].
+
+    Returns:
+        The objective, and the method's statistics by name (:class:`~postel.smoothers.TrainTargets`).
     """
     own = getattr(smoother, "objective", None)
     if own is not None:
-        return own(edge_index, known, teacher_logits)
-    train_index = known.train_only().index
-    return SoftTargets(train_index, smoother.soft_labels(edge_index, known)[train_index])
+        return own(edge_index, known, teacher_logits), {}
+    targets = smoother.train_targets(edge_index, known, dtype=torch.float32)
+    return SoftTargets(known.train_only().index, targets.rows), targets.statistics
 
 
-def _history(entry: Round[TrainingOutcome], smoother: Smoother, edge_index: Tensor) -> RoundHistory:
-    offered = getattr(smoother, "statistics", None)
+def _history(entry: Round[TrainingOutcome], statistics: Mapping[str, Any]) -> RoundHistory:
     outcome = entry.outcome
     return RoundHistory(
         round=entry.number,
@@ -258,7 +268,7 @@ def _history(entry: Round[TrainingOutcome], smoother: Smoother, edge_index: Tens
         epochs=outcome.epochs,
         seconds=outcome.seconds,
         curves=outcome.curves,
-        conditional=offered(edge_index, entry.known)[1] if callable(offered) else None,
+        statistics=statistics,
         agreement=entry.agreement,
     )
 

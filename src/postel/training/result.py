@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,8 +50,19 @@ class Result:
 
 @dataclass(frozen=True)
 class RoundHistory:
-    """One training of a fit: its curves, the conditional matrix of its soft labels where the method has one, and
-    the share of its pseudo-labels that agree with the truth, which is never used."""
+    """One training of a fit.
+
+    Args:
+        round: Its number; round 0 has no pseudo-labels.
+        val_loss: Its lowest validation loss.
+        improved: Whether that is lower than in all rounds before.
+        best_epoch: The epoch of the lowest validation loss, counted from 1.
+        epochs: How many epochs it had.
+        seconds: How long they took.
+        curves: Losses and accuracies of every epoch.
+        statistics: What the soft-label method estimated for this round, by name; empty if it estimates nothing.
+        agreement: Share of its pseudo-labels that are right, by set of nodes; it is reported and never used.
+    """
 
     round: int
     val_loss: float
@@ -59,5 +71,10 @@ class RoundHistory:
     epochs: int
     seconds: float
     curves: Curves
-    conditional: Tensor | None
+    statistics: Mapping[str, Any]
     agreement: dict[str, float]
+
+    @property
+    def conditional(self) -> Tensor | None:
+        """The conditional [K, K] that the soft labels rest on, where the method has one."""
+        return self.statistics.get("conditional")
