@@ -9,8 +9,8 @@ import pytest
 from cli.commands import Here
 from experiments.studies import tiny_specs
 from postel.experiments.executor import run_all
-from postel.experiments.search import tune
 from postel.experiments.store import Store
+from postel.experiments.trial_search import tune
 
 
 @pytest.fixture
