@@ -8,8 +8,8 @@ Run: python examples/tuned_study.py [STORE [DATASET]]; study.sqlite and csbm-het
 import sys
 
 from postel.experiments.intervals import bootstrap_interval, paired_difference
+from postel.experiments.search import tune
 from postel.experiments.store import Store
-from postel.experiments.trial_search import tune
 
 METHODS = ("one_hot", "ls", "postel")
 BUDGET, SPLITS, SEARCH_SPLITS = "7", 5, 2  # four learning rates first, then what is left for the method's settings

@@ -41,12 +41,26 @@ def _in_few_colours(png: io.BytesIO) -> bytes:
     return buffer.getvalue()
 
 
-def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
-    """``path``, now holding ``figure`` as PNG or SVG by its ending."""
-    path = Path(path)
+def picture_kind(path: Path) -> str:
+    """Return ``png`` or ``svg`` by the ending of ``path``.
+
+    Raises:
+        InputError: If it has another ending.
+
+    Example:
+        >>> picture_kind(Path("texas.png"))
+        'png'
+    """
     kind = path.suffix.lower().removeprefix(".")
     if kind not in ("png", "svg"):
         raise InputError(f"a picture's name must end in .png or .svg, got {path.name}")
+    return kind
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
+    """``path``, now holding ``figure`` as PNG or SVG by its ending."""
+    path = Path(path)
+    kind = picture_kind(path)
     with replacing(path) as stream:
         stream.write(rendered(figure, kind))
     return path

@@ -9,8 +9,8 @@ import pytest
 from cli.commands import Here
 from experiments.studies import tiny_specs
 from postel.experiments.executor import run_all
+from postel.experiments.search import tune
 from postel.experiments.store import Store
-from postel.experiments.trial_search import tune
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_a_folder_stands_for_the_store(here: Here, filled: Path) -> None:
     rerun = ("compare", "karate", "-m", "one_hot", "--splits", "1", "--max-epochs", "30", "--lr", "0.05")
     done = here(*rerun, "--store", "again.sqlite", "--out", "page.html", cwd=filled)
     assert done.returncode == 0 and len(Store(filled / "again.sqlite")) == 5, done.stderr  # nothing is run again
-    done = here("report", "--store", "results", "--out", "page.html", cwd=filled)
+    done = here("report", "--store", "results", "--out", "study.html", cwd=filled)
     assert done.returncode == 0 and "5 runs" in done.stdout, done.stderr
 
 

@@ -17,9 +17,9 @@ from postel.experiments import pools
 from postel.experiments.comparison import comparison_specs
 from postel.experiments.executor import run_all
 from postel.experiments.run import Row, execute
+from postel.experiments.search import tune
 from postel.experiments.spec import MethodSpec, RunSpec
 from postel.experiments.store import Store
-from postel.experiments.trial_search import tune
 
 METHODS = [MethodSpec.parse(text) for text in ("one_hot", "uniform", "postel:alpha=0.6")]
 

@@ -14,8 +14,8 @@ from postel.experiments.executor import run_all
 from postel.experiments.paper.kept import Kept
 from postel.experiments.paper.planning import Options
 from postel.experiments.paper.registry import find_target
+from postel.experiments.search import tune
 from postel.experiments.store import Store
-from postel.experiments.trial_search import tune
 from postel.report.study_page import read_study
 
 

@@ -20,10 +20,10 @@ from postel.experiments import executor, pools
 from postel.experiments.budget import Budget
 from postel.experiments.proposals import METHOD_TRIALS, NETWORK_TRIALS, propose
 from postel.experiments.run import Row
+from postel.experiments.search import tune
 from postel.experiments.spaces import size_of, space_of, start_of
 from postel.experiments.spec import MethodSpec, RunSpec
 from postel.experiments.store import Store
-from postel.experiments.trial_search import tune
 from postel.experiments.trials import Trials, storage_url
 from postel.smoothers import SMOOTHERS
 

@@ -116,8 +116,11 @@ def test_an_output_that_is_there_is_kept(engine: str, tmp_path: Path, store: Cal
     out.write_text("precious")
     with pytest.raises(InputError, match="is there already"):
         smooth_tables(edges, labels, out, engine=engine)
+    with pytest.raises(InputError, match="no Parquet file of this command and is not replaced, overwrite or not"):
+        smooth_tables(edges, labels, out, engine=engine, overwrite=True)
     assert out.read_text() == "precious"
-    smooth_tables(edges, labels, out, engine=engine, overwrite=True)
+    out.unlink()
+    smooth_tables(edges, labels, out, engine=engine)
     assert out.is_dir() == (engine == "spark")
     smooth_tables(edges, labels, out, engine=engine, overwrite=True)
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == ["out"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,6 +47,7 @@ def compare(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Show the comparison in this .html, .png or .svg file.")
     ] = None,
+    overwrite: options.Overwrite = False,
     scheduler: options.Scheduler = None,
     data_root: options.DataRoot = None,
     as_json: options.Json = False,
@@ -62,6 +64,7 @@ def compare(
     from postel.experiments.comparison import comparison_specs, summarize
     from postel.experiments.spec import MethodSpec
     from postel.experiments.store import Store
+    from postel.outputs import Target, writing
 
     if out is not None and out.suffix.lower() not in (".html", ".png", ".svg"):
         raise InputError(f"--out takes a file that ends in .html, .png or .svg, got {out.name}")
@@ -80,12 +83,17 @@ def compare(
         max_epochs=max_epochs,
         stopping=stopping,
     )
-    rows = run_with_progress(specs, workers, data_root, Store(store), quiet=as_json, scheduler=scheduler)
-    comparison = summarize(rows)
-    if out is not None:
-        from postel.report.comparison_page import write_comparison
+    with ExitStack() as stack:
+        if out is not None:
+            target = Target(out, out.suffix[1:].upper())
+            work = stack.enter_context(writing(target, overwrite=overwrite, inputs=[store, dataset]))
+        rows = run_with_progress(specs, workers, data_root, Store(store), quiet=as_json, scheduler=scheduler)
+        comparison = summarize(rows)
+        if out is not None:
+            from postel.report.comparison_page import write_comparison
 
-        write_comparison(comparison, out, data_root=data_root, command=" ".join(["postel", *sys.argv[1:]]))
+            told = " ".join(["postel", *sys.argv[1:]])
+            write_comparison(comparison, work / out.name, data_root=data_root, command=told)
     if as_json:
         print_json(comparison.as_dict())
         return

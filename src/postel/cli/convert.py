@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from postel.cli.console import out, print_json
-from postel.cli.options import Json
+from postel.cli.options import Json, Overwrite
 
 Edges = Annotated[Path, typer.Argument(help="Edge list, CSV or Parquet: a source and a target column.")]
 Nodes = Annotated[Path, typer.Argument(help="Node table, CSV or Parquet: a node, a label and feature columns.")]
@@ -33,6 +33,7 @@ def convert(
     label: Label = "label",
     split: Split = "split",
     directed: Directed = False,
+    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Make a graph file of an edge list and a node table; its path then goes wherever a dataset's name does.
@@ -51,6 +52,7 @@ def convert(
         label=label,
         split=split,
         directed=directed,
+        overwrite=overwrite,
     )
     summary = {
         "path": str(graph_file),

@@ -10,6 +10,7 @@ import typer
 
 from postel.cli import options
 
+TITLE = "Soft labels at work"
 METHODS = ("one_hot", "uniform:epsilon=0.3", "sals:smoothing=0.5", "postel:alpha=0.8,beta=0.4")
 INTRODUCTION = (
     "Four ways to write down a training label: one-hot as it is; uniform smoothing, which spreads a share of it "
@@ -32,6 +33,20 @@ def demo(
 
     Example: postel demo --splits 3
     """
+    from rich.markup import escape
+
+    from postel.cli.console import out as screen
+    from postel.outputs import Target, writing
+
+    # The page of an earlier demo is made anew: it says nothing else.
+    with writing(Target(out, "HTML", ours=_is_demo), overwrite=True) as work:
+        _make(work / out.name, splits, workers, data_root)
+    screen.print(f"the page is [bold]{escape(str(out))}[/bold]")
+    if show:
+        webbrowser.open(out.resolve().as_uri())
+
+
+def _make(page: Path, splits: int, workers: int, data_root: str | None) -> None:
     from postel.cli.compare import print_comparison, run_with_progress
     from postel.cli.console import notes
     from postel.cli.console import out as screen
@@ -55,12 +70,13 @@ def demo(
         "with it where like links to like and turns round where it does not."
     )
     closing = [Picture.of(sals_figure(), caption)]
-    write_page(
-        out, "Soft labels at work", parts, introduction=INTRODUCTION, closing=closing, command="postel demo"
-    )
-    screen.print(f"the page is [bold]{out}[/bold]")
-    if show:
-        webbrowser.open(out.resolve().as_uri())
+    write_page(page, TITLE, parts, introduction=INTRODUCTION, closing=closing, command="postel demo")
+
+
+def _is_demo(path: Path) -> bool:
+    """Whether ``path`` is the page of an earlier demo."""
+    with path.open("rb") as stream:
+        return f"<title>{TITLE}</title>".encode() in stream.read(1000)
 
 
 def _graphs(data_root: str | None) -> list[tuple[str, str]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from postel.cli.console import notes, out, print_json, print_table
-from postel.cli.options import DataRoot, Json, Protocol, Recipe
+from postel.cli.options import DataRoot, Json, Overwrite, Protocol, Recipe
 
 if TYPE_CHECKING:
     from postel.datasets.diagnosis import Diagnosis
@@ -34,6 +35,7 @@ def diagnose(
     self_loops: SelfLoops = False,
     data_root: DataRoot = None,
     plot: Plot = None,
+    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Tell what a graph and its labels are like, and whether posterior smoothing will help.
@@ -43,17 +45,26 @@ def diagnose(
     Example: postel diagnose texas --plot texas.png
     """
     from postel.datasets.diagnosis import diagnose as diagnose_graph
+    from postel.outputs import Target, writing
+    from postel.pictures import picture_kind
 
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        found = diagnose_graph(graph, split, protocol, data_root=data_root, recipe=recipe, self_loops=self_loops)
-    for warning in caught:
-        notes.print(f"[bold]note[/bold]: {warning.message}", soft_wrap=True)
+    with ExitStack() as stack:
+        if plot is not None:
+            target = Target(plot, picture_kind(plot).upper())
+            work = stack.enter_context(writing(target, overwrite=overwrite, inputs=[graph]))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            found = diagnose_graph(
+                graph, split, protocol, data_root=data_root, recipe=recipe, self_loops=self_loops
+            )
+        for warning in caught:
+            notes.print(f"note: {warning.message}", soft_wrap=True, markup=False)
+        if plot is not None:
+            from postel.datasets.diagnosis.plot import plot_diagnosis
+
+            plot_diagnosis(found, work / plot.name)
     if plot is not None:
-        from postel.datasets.diagnosis.plot import plot_diagnosis
-
-        plot_diagnosis(found, plot)
-        notes.print(f"drawn into {plot}", soft_wrap=True)
+        notes.print(f"drawn into {plot}", soft_wrap=True, markup=False)
     if json:
         print_json(found.to_dict())
         return

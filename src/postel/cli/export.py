@@ -16,6 +16,7 @@ def export(
         typer.Argument(help="A folder for all of it, or a .csv or .parquet file for the runs alone."),
     ],
     store: options.Results = Path("postel.sqlite"),
+    overwrite: options.Overwrite = False,
     as_json: options.Json = False,
 ) -> None:
     """Write what a store holds as files for spreadsheets, data frames and repositories.
@@ -29,24 +30,33 @@ def export(
     from postel.cli.console import out as screen
     from postel.cli.console import print_json
     from postel.errors import InputError
-    from postel.experiments.archive import open_results, read_archive, write_archive
+    from postel.experiments.archive import archive_files, open_results, read_archive, write_archive
+    from postel.outputs import Target, writing
 
     if not store.exists():
         raise InputError(f"there is no store {store}; name one with --store")
     if out.suffix == ".sqlite":
         if not store.is_dir():
             raise InputError(f"{store} is a store already; copy the file")
-        kept = read_archive(store, out)
+        # A store that is there may have grown since: it is not replaced even if asked.
+        with writing(Target(out, "store")) as work:
+            runs = len(read_archive(store, work / out.name))
         files = [out]
     elif out.suffix:
-        kept = open_results(store)
-        kept.export(out)
+        kind = "Parquet" if out.suffix.lower() == ".parquet" else "text"
+        with writing(Target(out, kind), overwrite=overwrite, inputs=[store]) as work:
+            runs = open_results(store).export(work / out.name)
         files = [out]
     else:
-        kept = open_results(store)
-        files = write_archive(kept, out)
+        files = archive_files(out)
+        targets = [Target(path, "JSON" if path.suffix == ".json" else "Parquet") for path in files]
+        read = archive_files(store) if store.is_dir() else [store]
+        with writing(targets, overwrite=overwrite, inputs=read) as work:
+            kept = open_results(store)
+            write_archive(kept, work)
+            runs = len(kept)
     size = sum(path.stat().st_size for path in files)
     if as_json:
-        print_json({"runs": len(kept), "files": [str(path) for path in files], "bytes": size})
+        print_json({"runs": runs, "files": [str(path) for path in files], "bytes": size})
     else:
-        screen.print(f"{len(kept):,} runs are in {out} ({size / 1e6:.1f} MB)", soft_wrap=True)
+        screen.print(f"{runs:,} runs are in {out} ({size / 1e6:.1f} MB)", soft_wrap=True)

@@ -62,6 +62,10 @@ Scheduler = Annotated[
         show_default=False,
     ),
 ]
+Overwrite = Annotated[
+    bool,
+    typer.Option("--overwrite", help="Replace what is there, if this command could have written it."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of a table.")]
 
 

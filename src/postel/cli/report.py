@@ -27,6 +27,7 @@ def report(
     title: Annotated[str, typer.Option("--title", help="What stands at the top.")] = (
         "Soft labels: report of a study"
     ),
+    overwrite: options.Overwrite = False,
     show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     as_json: options.Json = False,
 ) -> None:
@@ -38,10 +39,15 @@ def report(
     """
     from postel.cli.console import notes, print_json
     from postel.cli.console import out as screen
-    from postel.report.study_page import write_study
+    from postel.outputs import Target, writing
+    from postel.report.study_page import check_page_name, write_study
 
-    with notes.status("reading the store ..."):
-        study = write_study(out, store, figures=figures, title=title, command=_command())
+    check_page_name(out)
+    with (
+        writing(Target(out, "HTML"), overwrite=overwrite, inputs=[store]) as work,
+        notes.status("reading the store ..."),
+    ):
+        study = write_study(work / out.name, store, figures=figures, title=title, command=_command())
     if as_json:
         print_json({"out": str(out), **_told(study)})
     else:

@@ -10,7 +10,7 @@ from types import FrameType
 import typer
 
 from postel.cli.console import notes, out, print_json
-from postel.cli.options import Json
+from postel.cli.options import Json, Overwrite
 
 _METHOD = "Method"
 _TABLES = "Tables"
@@ -43,7 +43,7 @@ def smooth(
     id_type: str = typer.Option("auto", help="Node ids: auto, integer or string.", rich_help_panel=_TABLES),
     separator: str = typer.Option(",", help="Between the fields of CSV files.", rich_help_panel=_TABLES),
     tables: bool = typer.Option(False, help="Write prior and conditional beside the output as JSON."),
-    overwrite: bool = typer.Option(False, help="Replace an output that is there."),
+    overwrite: Overwrite = False,
     engine: str = typer.Option("auto", help="auto, memory, duckdb or spark.", rich_help_panel=_ENGINE),
     memory_limit: str = typer.Option("2GB", help="Memory of DuckDB or of local Spark.", rich_help_panel=_ENGINE),
     threads: int | None = typer.Option(None, help="Threads of DuckDB.", rich_help_panel=_ENGINE),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -32,6 +34,7 @@ def train(
             "--out", "-o", help="Folder for the model and run.json, all that it takes to repeat the run."
         ),
     ] = None,
+    overwrite: options.Overwrite = False,
     data_root: options.DataRoot = None,
     as_json: options.Json = False,
 ) -> None:
@@ -45,6 +48,8 @@ def train(
     from postel.experiments.run import classifier_of, graph_of, load_data, row_of
     from postel.experiments.spec import MethodSpec, RunSpec
     from postel.files import write_text
+    from postel.outputs import Target, writing
+    from postel.training.model_folder import model_targets
 
     if out is not None and out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file; --out takes a folder")
@@ -68,17 +73,19 @@ def train(
     )
     model = classifier_of(spec).set_params(progress=not as_json)
     data = load_data(spec, data_root)
-    try:
-        model.fit(data)
-    except KeyboardInterrupt:
-        notes.print("interrupted: nothing was written; the same command starts again")
-        raise typer.Exit(130) from None
-    row = row_of(spec, model, data)
-    if out is not None:
-        import json
-
-        model.set_params(progress=False).save(out)
-        write_text(out / "run.json", json.dumps(row, indent=2, allow_nan=False) + "\n")
+    with ExitStack() as stack:
+        if out is not None:
+            targets = [*model_targets(out), Target(out / "run.json", "JSON", ours=_is_run)]
+            work = stack.enter_context(writing(targets, overwrite=overwrite, inputs=[dataset]))
+        try:
+            model.fit(data)
+        except KeyboardInterrupt:
+            notes.print("interrupted: nothing was written; the same command starts again")
+            raise typer.Exit(130) from None
+        row = row_of(spec, model, data)
+        if out is not None:
+            model.set_params(progress=False).save(work)
+            write_text(work / "run.json", json.dumps(row, indent=2, allow_nan=False) + "\n")
     if as_json:
         print_json(row)
         return
@@ -106,3 +113,12 @@ def train(
         screen.print("[bold]every test node is given the same class[/bold]")
     if out is not None:
         screen.print(f"model and run.json are in {out}")
+
+
+def _is_run(path: Path) -> bool:
+    """Whether ``path`` is the run.json of an earlier training."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and {"key", "spec", "result"} <= set(found)

@@ -68,8 +68,8 @@ def tune(
     from postel.cli.console import notes, print_json
     from postel.cli.progress import StudyView
     from postel.experiments.budget import Budget
+    from postel.experiments.search import tune as search
     from postel.experiments.store import Store
-    from postel.experiments.trial_search import tune as search
 
     chosen = Budget.parse(budget)
     kept = Store(store)

@@ -51,7 +51,12 @@ def write_archive(store: Store, folder: str | Path) -> list[Path]:
         for target, key, value in Kept(store).all()
     ]
     write_parquet(folder / _MEASURED, measured, ("target", "key", "value"), "string")
-    return [folder / name for name in (_ROWS, _ROUNDS, _CELLS, _MEASURED)]
+    return archive_files(folder)
+
+
+def archive_files(folder: str | Path) -> list[Path]:
+    """Return the files that an archive in ``folder`` consists of."""
+    return [Path(folder) / name for name in (_ROWS, _ROUNDS, _CELLS, _MEASURED)]
 
 
 def open_results(path: str | Path) -> Store:

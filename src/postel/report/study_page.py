@@ -116,11 +116,16 @@ def write_study(
 ) -> Study:
     """The study of ``store``, now shown by the page at ``path``."""
     path = Path(path)
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"a report is written to a file that ends in .html, got {path.name}")
+    check_page_name(path)
     study = read_study(store, figures=figures)
     write_text(path, page_of(study, title=title, command=command))
     return study
+
+
+def check_page_name(path: Path) -> None:
+    """Raise one clear sentence unless ``path`` has the ending of a page."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"a report is written to a file that ends in .html, got {path.name}")
 
 
 def points(value: float) -> str:

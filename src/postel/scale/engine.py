@@ -57,6 +57,11 @@ class Inputs:
         return [table for table in (self.edges, self.labels, self.pseudo) if table is not None]
 
     @property
+    def files(self) -> list[str]:
+        """All files that are read, and what they were named by."""
+        return [name for table in self.tables if not table.remote for name in (table.path, *table.files)]
+
+    @property
     def size(self) -> int:
         """About the bytes that the tables take in memory."""
         return sum(table.size for table in self.tables)

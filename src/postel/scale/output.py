@@ -1,4 +1,4 @@
-"""Output that is under its final name whole or not at all, and temporary folders that are gone afterwards."""
+"""What a job writes, and temporary folders that are gone afterwards."""
 
 from __future__ import annotations
 
@@ -7,70 +7,58 @@ import json
 import os
 import shutil
 import tempfile
-import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from postel.errors import InputError, require_extra
 from postel.files import write_text
+from postel.outputs import Target
+from postel.owners import remove, scratch_name, scratch_names
+
+_TEMPORARY = "postel"
 
 
 @contextlib.contextmanager
 def temporary_folder(parent: Path | None) -> Iterator[Path]:
-    """A new folder under ``parent`` (the system's own without it), removed at the end whatever happens."""
+    """A new folder under ``parent`` (the system's own without it), removed at the end whatever happens.
+
+    Those of earlier jobs that were killed are removed at the beginning.
+    """
+    home = Path(tempfile.gettempdir()) if parent is None else parent
+    for left in scratch_names(home, _TEMPORARY)[0]:
+        remove(left)
+    folder = home / scratch_name(_TEMPORARY)
     try:
-        name = tempfile.mkdtemp(prefix="postel-", dir=parent)
+        folder.mkdir(mode=0o700)
     except OSError as error:
         reason = f"no temporary folder can be made: {error.strerror}"
         raise InputError(f"{reason}; set temp_dir (--temp-dir) to another place") from error
     try:
-        yield Path(name)
+        yield folder
     finally:
-        shutil.rmtree(name, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-@contextlib.contextmanager
-def placed(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """A temporary name beside ``out`` that becomes ``out`` when the block ends well, and is removed otherwise.
+def soft_label_targets(out: str, tables: bool, *, overwrite: bool = False) -> list[Target]:
+    """What a job writes: the soft labels, and beside them ``tables`` as JSON.
 
-    What is written there may be a file or a folder.
+    Tables that an earlier job left there are written again even if nobody asks: they would tell of other numbers.
 
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     out = Path(folder) / "a"
-    ...     with placed(out) as name:
-    ...         _ = name.write_text("whole")
-    ...     out.read_text(), len(list(Path(folder).iterdir()))
-    ('whole', 1)
+    >>> [target.path.name for target in soft_label_targets("folder/soft.parquet", tables=True)]
+    ['soft.parquet', 'soft.json']
     """
-    check_free(out.exists(), str(out), overwrite)
-    part = out.with_name(f".{out.name}.{uuid.uuid4().hex[:8]}.part")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        # A folder that cannot be written to should be known of before the work, not after it.
-        part.touch()
-        part.unlink()
-    except OSError as error:
-        raise InputError(f"{out} cannot be written: {error.strerror}; choose another folder") from error
-    try:
-        yield part
-        if out.exists() and (out.is_dir() or part.is_dir()):
-            # A folder is not replaced in one step: what is there is moved aside first.
-            aside = part.with_suffix(".old")
-            out.rename(aside)
-            part.rename(out)
-            _remove(aside)
-        else:
-            part.replace(out)
-    finally:
-        _remove(part)
+    beside = Target(Path(tables_path(out)), "JSON", ours=_are_tables)
+    stale = overwrite and beside.path.is_file() and beside.could_be_ours()
+    return [Target(Path(out), "Parquet", folder=True), *([beside] if tables or stale else [])]
 
 
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+def _are_tables(path: Path) -> bool:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and {"classes", "prior", "conditional", "settings"} <= set(found)
 
 
 def check_free(there: bool, out: str, overwrite: bool) -> None:

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from postel.errors import require_extra
+from postel.outputs import writing
 from postel.scale.choice import choose_engine
 from postel.scale.classes import class_names
 from postel.scale.engine import Engine, Inputs, Progress, silent
 from postel.scale.kernel import Floats, Model, normalize_rows
-from postel.scale.output import placed, tables_path, temporary_folder, write_tables
+from postel.scale.output import soft_label_targets, tables_path, temporary_folder, write_tables
 from postel.scale.request import Columns, Method, Request, parse_size
 from postel.scale.tables import is_address
 
@@ -121,7 +122,7 @@ def run(request: Request, progress: Progress = silent) -> Smoothed:
     progress(f"engine {name}, because {reason}", None)
     with (
         temporary_folder(request.temp_dir) as folder,
-        _placed(request, name, inputs, folder, progress) as (counter, target),
+        _placed(request, name, inputs, folder, progress) as (counter, target, tables),
     ):
         found = counter.census()
         names = class_names(list(found), request.method.num_classes)
@@ -134,40 +135,50 @@ def run(request: Request, progress: Progress = silent) -> Smoothed:
         seconds = time.perf_counter() - started
         labelled = int(per_class.sum())
         made = Smoothed(request.out, rows, names, labelled, prior, conditional, name, reason, seconds)
-        if (request.tables or isinstance(names[0], str)) and not is_address(request.out):
+        if tables is not None and (request.tables or isinstance(names[0], str) or _are_there(request)):
             settings = {"method": asdict(method), "undirected": request.undirected, "nodes": request.nodes}
-            write_tables(Path(tables_path(request.out)), {**made.as_dict(), "nodes": rows, "settings": settings})
+            write_tables(tables, {**made.as_dict(), "nodes": rows, "settings": settings})
     return made
 
 
 @contextlib.contextmanager
 def _placed(
     request: Request, name: str, inputs: Inputs, folder: Path, progress: Progress
-) -> Iterator[tuple[Engine, str]]:
-    """The engine, and the temporary name that its output has until the block ends well."""
+) -> Iterator[tuple[Engine, str, Path | None]]:
+    """The engine, and the names that soft labels and tables (if wanted) have until the block ends well."""
     with contextlib.ExitStack() as stack:
         engine: Any
+        tables: Path | None = None
+        if not is_address(request.out):
+            # Kinds of a table at an address are known to Spark only, and not yet.
+            wanted = request.tables or inputs.label_kind == "string" or inputs.labels.remote
+            targets = soft_label_targets(request.out, wanted, overwrite=request.overwrite)
+            work = stack.enter_context(writing(targets, overwrite=request.overwrite, inputs=inputs.files))
+            target = str(work / Path(request.out).name)
+            tables = work / Path(tables_path(request.out)).name if len(targets) > 1 else None
         if name == "spark":
             from postel.scale.spark_engine import SparkEngine
             from postel.scale.spark_session import spark_session
             from postel.scale.spark_tables import placed_by_spark
 
-            if not is_address(request.out):
-                part = stack.enter_context(placed(Path(request.out), overwrite=request.overwrite))
-                target = f"file://{part.absolute()}"
             session = stack.enter_context(spark_session(request, folder))
             if is_address(request.out):
                 target = stack.enter_context(placed_by_spark(session, request.out, overwrite=request.overwrite))
-            engine = SparkEngine(request, inputs, session, progress)
-        else:
-            target = str(stack.enter_context(placed(Path(request.out), overwrite=request.overwrite)))
-            if name == "memory":
-                from postel.scale.memory_engine import MemoryEngine
-
-                engine = MemoryEngine(request, inputs, progress)
             else:
-                from postel.scale.duckdb_engine import DuckDBEngine
+                target = f"file://{Path(target).absolute()}"
+            engine = SparkEngine(request, inputs, session, progress)
+        elif name == "memory":
+            from postel.scale.memory_engine import MemoryEngine
 
-                engine = DuckDBEngine(request, inputs, folder, progress)
+            engine = MemoryEngine(request, inputs, progress)
+        else:
+            from postel.scale.duckdb_engine import DuckDBEngine
+
+            engine = DuckDBEngine(request, inputs, folder, progress)
         stack.callback(engine.close)
-        yield engine, target
+        yield engine, target, tables
+
+
+def _are_there(request: Request) -> bool:
+    """Whether tables of an earlier job lie beside the output: they must not tell of other numbers than it."""
+    return Path(tables_path(request.out)).exists()

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from postel.backbones import BACKBONES, ModelFn, make_backbone
 from postel.errors import InputError, require_extra
-from postel.files import replacing, write_text
+from postel.files import write_text
+from postel.outputs import Target, writing
 from postel.smoothers import Smoother
 from postel.training.result import Result
 
@@ -46,9 +47,27 @@ def save_model(model: NodeClassifier, folder: Path) -> None:
         text = json.dumps(card, indent=2, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InputError(f"the model's arguments cannot be written as JSON ({error})") from error
-    with replacing(folder / _WEIGHTS) as stream:
-        stream.write(weights)
-    write_text(folder / _CARD, text + "\n")
+    # A model saved before may be replaced, as a cell of a notebook that is run again does; other files are not.
+    with writing(model_targets(folder), overwrite=True) as work:
+        (work / _WEIGHTS).write_bytes(weights)
+        write_text(work / _CARD, text + "\n")
+
+
+def model_targets(folder: Path) -> list[Target]:
+    """Return what :func:`save_model` writes into ``folder``, as targets of :func:`postel.outputs.writing`."""
+    return [Target(folder / _WEIGHTS, "weights", ours=_has_card), Target(folder / _CARD, "JSON", ours=_is_card)]
+
+
+def _has_card(weights: Path) -> bool:
+    return _is_card(weights.with_name(_CARD))
+
+
+def _is_card(path: Path) -> bool:
+    try:
+        card = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(card, dict) and card.get("format") == FORMAT
 
 
 def load_model(cls: type[NodeClassifier], folder: Path, backbone: ModelFn | None, device: str) -> NodeClassifier:

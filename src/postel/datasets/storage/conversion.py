@@ -11,6 +11,7 @@ import numpy as np
 from postel.datasets.storage.graph_file import write_graph_file
 from postel.datasets.storage.stored_graph import PARTS, UNLABELLED, Bools, StoredGraph
 from postel.errors import InputError, require_extra
+from postel.outputs import Target, writing
 
 _PART_NAMES = {"train": 0, "val": 1, "valid": 1, "validation": 1, "test": 2}
 
@@ -26,6 +27,7 @@ def convert(
     label: str = "label",
     split: str = "split",
     directed: bool = False,
+    overwrite: bool = False,
 ) -> StoredGraph:
     """The graph of the two tables, also written to the graph file ``out``.
 
@@ -33,30 +35,37 @@ def convert(
     ``label`` may be text or whole numbers; classes are numbered in sorted order and an empty cell is a node
     without label. A column ``split``, if there is one, says train, val, test or nothing, and becomes the public
     split. Every other column of ``nodes`` is a feature; without any, a node's degree is its one feature. Links are
-    taken both ways unless ``directed``.
+    taken both ways unless ``directed``. A graph file that is there is kept unless ``overwrite``.
     """
     out = Path(out)
     if out.suffix != ".npz":
         raise InputError(f"a graph file's name ends in .npz, got {out.name!r}")
-    node_table, edge_table = _read(Path(nodes), (node, label)), _read(Path(edges), (source, target))
-    ids = _texts(node_table, node, Path(nodes))
+    with writing(Target(out, "graph"), overwrite=overwrite, inputs=(edges, nodes)) as work:
+        graph = _graph_of_tables(Path(edges), Path(nodes), source, target, node, label, split, directed)
+        write_graph_file(work / out.name, graph)
+    return graph
+
+
+def _graph_of_tables(
+    edges: Path, nodes: Path, source: str, target: str, node: str, label: str, split: str, directed: bool
+) -> StoredGraph:
+    node_table, edge_table = _read(nodes, (node, label)), _read(edges, (source, target))
+    ids = _texts(node_table, node, nodes)
     number = {name: position for position, name in enumerate(ids)}
     if len(number) != len(ids):
         raise InputError(f"{nodes}: a node is listed twice in column {node!r}; every node needs one row")
-    ends = [_numbers(edge_table, column, number, Path(edges)) for column in (source, target)]
+    ends = [_numbers(edge_table, column, number, edges) for column in (source, target)]
     edge_index = np.array(ends, dtype=np.int64).reshape(2, -1)
     if not directed:
         edge_index = _both_ways(edge_index, len(ids))
-    y, class_names = _labels(node_table, label, Path(nodes))
+    y, class_names = _labels(node_table, label, nodes)
     features = [name for name in node_table.column_names if name not in (node, label, split)]
     if features:
-        x = np.stack([_feature(node_table, name, Path(nodes)) for name in features], axis=1)
+        x = np.stack([_feature(node_table, name, nodes) for name in features], axis=1)
     else:
         x = np.bincount(edge_index[0], minlength=len(ids)).astype(np.float32)[:, None]
-    splits = {"public": _split(node_table, split, Path(nodes))} if split in node_table.column_names else {}
-    graph = StoredGraph.checked(x, edge_index, y, splits, class_names)
-    write_graph_file(out, graph)
-    return graph
+    splits = {"public": _split(node_table, split, nodes)} if split in node_table.column_names else {}
+    return StoredGraph.checked(x, edge_index, y, splits, class_names)
 
 
 def _read(path: Path, columns: tuple[str, ...]) -> Any:

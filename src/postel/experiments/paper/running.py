@@ -10,8 +10,8 @@ from postel.experiments.executor import run_all
 from postel.experiments.paper.planning import Options, Planned
 from postel.experiments.paper.results import Results, is_done, swept_specs
 from postel.experiments.run import Row
+from postel.experiments.search import tune
 from postel.experiments.store import Store
-from postel.experiments.trial_search import tune
 
 
 def _ignore(*_: object) -> None:
