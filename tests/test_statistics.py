@@ -54,12 +54,15 @@ def test_histograms_of_chosen_rows_are_rows_of_all(graph: SmallGraph, data: st.D
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("num_classes", [3, 200, 300])
+@pytest.mark.parametrize("num_classes", [3, 127, 128, 300])
+@pytest.mark.parametrize("in_order", [True, False])
 def test_many_blocks_and_threads_count_the_same(
-    threads: int, num_classes: int, monkeypatch: pytest.MonkeyPatch
+    threads: int, num_classes: int, in_order: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     generator = torch.Generator().manual_seed(num_classes)
     edges = torch.randint(0, 500, (2, 20_000), generator=generator)
+    if in_order:
+        edges = edges[:, edges[0].argsort(stable=True)]
     y = torch.randint(0, num_classes, (500,), generator=generator)
     known = KnownLabels.from_mask(y, torch.rand(500, generator=generator) < 0.7, num_classes)
     whole = count_edges(edges, known)
@@ -68,6 +71,10 @@ def test_many_blocks_and_threads_count_the_same(
     blocks = count_edges(edges, known)
     assert torch.equal(blocks.pairs, whole.pairs)
     assert torch.equal(blocks.histograms, whole.histograms)
+    for rows in (known.index, torch.arange(0, 500, 100)):
+        part = count_edges(edges, known, rows=rows)
+        assert torch.equal(part.pairs, whole.pairs)
+        assert torch.equal(part.histograms, whole.histograms[rows])
     as_int32 = count_edges(edges.to(torch.int32), known)
     assert torch.equal(as_int32.histograms, whole.histograms)
 

@@ -87,15 +87,15 @@ class KnownLabels:
         if index.numel() and int(classes.max()) >= self.num_classes:
             raise InputError(f"pseudo-labels must lie in [0, {self.num_classes - 1}], got {int(classes.max())}")
         train = self.train_only()
-        joined = torch.cat([train.index, index])
-        order = joined.argsort()
-        joined = joined[order]
-        if joined.numel() > 1 and bool((joined[1:] == joined[:-1]).any()):
+        table = torch.full((self.num_nodes,), UNKNOWN, dtype=torch.int64, device=self.index.device)
+        table[index] = classes
+        if bool((table[train.index] != UNKNOWN).any()):
             raise InputError("pseudo-labels must not name training nodes: their labels are known")
-        is_train = torch.cat([train.is_train, torch.zeros_like(index, dtype=torch.bool)])[order]
-        return KnownLabels(
-            joined, torch.cat([train.classes, classes])[order], is_train, self.num_nodes, self.num_classes
-        )
+        table[train.index] = train.classes
+        joined = (table != UNKNOWN).nonzero().view(-1)
+        is_train = torch.zeros(self.num_nodes, dtype=torch.bool, device=self.index.device)
+        is_train[train.index] = True
+        return KnownLabels(joined, table[joined], is_train[joined], self.num_nodes, self.num_classes)
 
     def train_only(self) -> KnownLabels:
         """These labels without pseudo-labels."""
@@ -128,8 +128,9 @@ def _checked(index: Tensor, classes: Tensor, num_nodes: int, what: str = "labels
     index, classes = index.to(torch.int64), classes.to(torch.int64)
     if index.numel() == 0:
         return index, classes
-    index, order = index.sort()
-    classes = classes[order]
+    if bool((index[1:] < index[:-1]).any()):
+        index, order = index.sort()
+        classes = classes[order]
     if int(index[0]) < 0 or int(index[-1]) >= num_nodes:
         raise InputError(
             f"{what}: node ids must lie in [0, {num_nodes - 1}], got {int(index[0])}..{int(index[-1])}"

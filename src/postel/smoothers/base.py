@@ -75,7 +75,12 @@ class Smoother(BaseTransform):
         return self._soft_labels(edge_index, known, dtype)
 
     def train_targets(
-        self, edge_index: Tensor, known: KnownLabels, *, dtype: torch.dtype = torch.float64
+        self,
+        edge_index: Tensor,
+        known: KnownLabels,
+        *,
+        dtype: torch.dtype = torch.float64,
+        validate: bool = True,
     ) -> TrainTargets:
         """The soft labels of the training nodes alone, with the statistics that they were made from.
 
@@ -86,6 +91,7 @@ class Smoother(BaseTransform):
             edge_index: The edge entries, int64 [2, E].
             known: The labels that may be used: training labels, and pseudo-labels if there are any.
             dtype: Type of the rows; whatever it is, they are computed in float64.
+            validate: Whether to check ``edge_index``; False where that was done before, as in later rounds.
 
         Returns:
             The rows ``soft_labels(edge_index, known)[known.train_only().index]`` and the statistics.
@@ -99,7 +105,8 @@ class Smoother(BaseTransform):
             >>> OneHot().train_targets(torch.tensor([[0, 1], [1, 0]]), known).rows
             tensor([[0., 1.]], dtype=torch.float64)
         """
-        check_edge_index(edge_index, known.num_nodes)
+        if validate:
+            check_edge_index(edge_index, known.num_nodes)
         return self._train_targets(edge_index, known, dtype)
 
     def _train_targets(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> TrainTargets:
