@@ -82,7 +82,7 @@ def _is_demo(path: Path) -> bool:
 def _graphs(data_root: str | None) -> list[tuple[str, str]]:
     """The graphs to use, and what to say about them."""
     from postel.datasets.sources import NotAtHandError
-    from postel.experiments.run import graph_of
+    from postel.experiments.graphs import graph_of
 
     heterophilic = (
         "csbm-heterophilic",

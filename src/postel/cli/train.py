@@ -45,7 +45,8 @@ def train(
     from postel.cli.console import notes, print_json, print_table
     from postel.cli.console import out as screen
     from postel.errors import InputError
-    from postel.experiments.run import classifier_of, graph_of, load_data, row_of
+    from postel.experiments.graphs import graph_of
+    from postel.experiments.run import classifier_of, load_data, row_of
     from postel.experiments.spec import MethodSpec, RunSpec
     from postel.files import write_text
     from postel.outputs import Target, writing

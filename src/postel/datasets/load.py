@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
+from torch import Tensor
 from torch_geometric.data import Data
 
 from postel.datasets.catalog import CATALOG, Entry, catalog_entry
-from postel.datasets.recipes import apply_recipe, dense_features
-from postel.datasets.sources import obtain
+from postel.datasets.recipes import apply_recipe, recipe_features
+from postel.datasets.sources import find_local, obtain
 from postel.datasets.splits import check_protocol, make_split
 from postel.datasets.storage.graph_file import read_graph_file
 from postel.datasets.storage.stored_graph import PARTS, StoredGraph
@@ -45,28 +48,133 @@ def load_dataset(
     (34, 4, 19, 'karate')
     """
     check_protocol(protocol)
-    graph, entry = open_graph(name_or_path, data_root=data_root, network=network)
-    if entry.warning is not None:
-        _warn_once(entry)
-    if normalize is None:
-        normalize = entry.normalise
-    edges = torch.from_numpy(graph.edge_index)
-    data = Data(
-        x=dense_features(graph.x, normalize),
-        edge_index=apply_recipe(edges, graph.num_nodes, recipe, entry.symmetrise),
-        y=torch.from_numpy(graph.y),
-    )
+    read = read_dataset(name_or_path, data_root=data_root, recipe=recipe, normalize=normalize, network=network)
+    read.warn()
+    x = read.x if isinstance(read.x, Tensor) else torch.from_numpy(read.x.toarray())
+    data = Data(x=x, edge_index=read.edge_index, y=read.y)
     if split is not None:
-        for part, mask in zip(PARTS, make_split(graph, split, protocol), strict=True):
-            data[f"{part}_mask"] = torch.from_numpy(mask)
-    data.name = entry.name
-    data.fingerprint = graph.fingerprint()
-    data.num_classes = graph.num_classes
-    data.class_names = list(graph.class_names) or None
+        for name, mask in read.masks(split, protocol).items():
+            data[name] = mask
+    data.name = read.name
+    data.fingerprint = read.fingerprint
+    data.num_classes = read.num_classes
+    data.class_names = list(read.stored.class_names) or None
     data.protocol = protocol
     data.split = split
     data.recipe = recipe
     return data
+
+
+@dataclass(frozen=True, eq=False)
+class ReadDataset:
+    """A dataset read and checked under one recipe, before any split.
+
+    Args:
+        stored: The graph as it is kept on disk.
+        entry: Its entry in the catalog, or one made up for a graph of the user's.
+        recipe: What was done to it.
+        x: Features [N, F] that a model sees: a float32 ``csr_array``, or a tensor where few are 0.
+        edge_index: Edge entries under the recipe, int64 [2, E].
+    """
+
+    stored: StoredGraph
+    entry: Entry
+    recipe: str
+    x: Any
+    edge_index: Tensor
+
+    @property
+    def name(self) -> str:
+        """The dataset's name."""
+        return self.entry.name
+
+    @property
+    def y(self) -> Tensor:
+        """The class of every node, int64 [N], -1 where there is none."""
+        return torch.from_numpy(self.stored.y)
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes."""
+        return self.stored.num_classes
+
+    @property
+    def fingerprint(self) -> str:
+        """The stored graph's fingerprint."""
+        return self.stored.fingerprint()
+
+    def masks(self, split: int, protocol: str = "paper") -> dict[str, Tensor]:
+        """The masks of a split.
+
+        Args:
+            split: Its number.
+            protocol: How nodes are split; one of ``postel.datasets.PROTOCOLS``.
+
+        Returns:
+            ``train_mask``, ``val_mask`` and ``test_mask``, boolean [N] each.
+
+        Raises:
+            InputError: If there is no such protocol or split.
+        """
+        masks = make_split(self.stored, split, protocol)
+        return {f"{part}_mask": torch.from_numpy(mask) for part, mask in zip(PARTS, masks, strict=True)}
+
+    def warn(self) -> None:
+        """Warn, once in a process, of a flaw that the dataset is known for; for use where a user asked for it."""
+        if self.entry.warning is not None:
+            _warn_once(self.entry)
+
+
+def read_dataset(
+    name_or_path: str | os.PathLike[str] | StoredGraph,
+    *,
+    data_root: str | os.PathLike[str] | None = None,
+    recipe: str = "paper",
+    normalize: bool | None = None,
+    network: bool = True,
+) -> ReadDataset:
+    """What :func:`load_dataset` reads, checked and under a recipe; any number of splits can be taken from it.
+
+    Args:
+        name_or_path: A name of the catalog, the path of a graph file, or a stored graph.
+        data_root: The folder of graph files, ``POSTEL_DATA``'s if None.
+        recipe: ``"paper"`` or ``"sound"``.
+        normalize: Whether feature rows are scaled to sum to 1; the catalog's choice if None.
+        network: Whether it may be fetched where it is not at hand.
+
+    Returns:
+        The dataset; its features stay sparse.
+
+    Raises:
+        InputError: If there is no such dataset or recipe, or a file is not what its fingerprint says.
+
+    Example:
+        >>> read = read_dataset("karate")
+        >>> read.x.shape, [int(read.masks(split)["train_mask"].sum()) for split in (0, 1)]
+        ((34, 34), [19, 19])
+    """
+    stored, entry = open_graph(name_or_path, data_root=data_root, network=network)
+    return under_recipe(stored, entry, recipe, normalize)
+
+
+def under_recipe(stored: StoredGraph, entry: Entry, recipe: str, normalize: bool | None = None) -> ReadDataset:
+    """A stored graph with the edges and features that a model sees.
+
+    Args:
+        stored: The graph as it was read.
+        entry: Its entry in the catalog, as :func:`open_graph` gives both.
+        recipe: ``"paper"`` or ``"sound"``.
+        normalize: Whether feature rows are scaled to sum to 1; the entry's choice if None.
+
+    Returns:
+        The dataset, ready for splits.
+
+    Raises:
+        InputError: If there is no such recipe.
+    """
+    edges = apply_recipe(torch.from_numpy(stored.edge_index), stored.num_nodes, recipe, entry.symmetrise)
+    x = recipe_features(stored.x, entry.normalise if normalize is None else normalize)
+    return ReadDataset(stored, entry, recipe, x, edges)
 
 
 def open_graph(
@@ -83,10 +191,36 @@ def open_graph(
     if isinstance(name_or_path, StoredGraph):
         return name_or_path, _own("graph")
     text = os.fspath(name_or_path)
-    if text.lower() not in CATALOG and (text.endswith(".npz") or Path(text).exists() or os.sep in text):
+    if _is_path(text):
         return read_graph_file(text), _own(Path(text).stem)
     entry = catalog_entry(text)
     return obtain(entry, data_root=data_root, network=network).graph, entry
+
+
+def local_file(
+    name_or_path: str | os.PathLike[str], *, data_root: str | os.PathLike[str] | None = None
+) -> Path | None:
+    """The file that a dataset is read from, or None where it is made by code or would have to be fetched.
+
+    Args:
+        name_or_path: A name of the catalog or the path of a graph file.
+        data_root: The folder of graph files, ``POSTEL_DATA``'s if None.
+
+    Returns:
+        An existing file; its time and size say whether the dataset may have changed.
+
+    Example:
+        >>> local_file("karate") is None
+        True
+    """
+    text = os.fspath(name_or_path)
+    if _is_path(text):
+        return Path(text) if Path(text).is_file() else None
+    return find_local(catalog_entry(text), data_root=data_root)
+
+
+def _is_path(text: str) -> bool:
+    return text.lower() not in CATALOG and (text.endswith(".npz") or Path(text).exists() or os.sep in text)
 
 
 def _own(name: str) -> Entry:
@@ -96,4 +230,4 @@ def _own(name: str) -> Entry:
 def _warn_once(entry: Entry) -> None:
     if entry.name not in _warned:
         _warned.add(entry.name)
-        warnings.warn(str(entry.warning), DatasetWarning, stacklevel=3)
+        warnings.warn(str(entry.warning), DatasetWarning, stacklevel=4)

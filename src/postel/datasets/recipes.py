@@ -6,14 +6,16 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
+from scipy.sparse import csr_array
 from torch import Tensor
-from torch_geometric.data import Data
-from torch_geometric.transforms import NormalizeFeatures
 from torch_geometric.utils import coalesce, remove_self_loops, to_undirected
 
 from postel.errors import InputError
 
 Recipe = Literal["paper", "sound"]
+
+# Rows made dense at a time to sum them.
+_ROWS = 1024
 
 
 def apply_recipe(edge_index: Tensor, num_nodes: int, recipe: str, symmetrise: bool) -> Tensor:
@@ -37,21 +39,63 @@ def apply_recipe(edge_index: Tensor, num_nodes: int, recipe: str, symmetrise: bo
     return to_undirected(edge_index, num_nodes=num_nodes) if symmetrise else edge_index
 
 
-def dense_features(x: Any, normalise: bool) -> Tensor:
-    """Features as float32 [N, F]; with ``normalise`` each row is scaled to sum to 1, as torch_geometric does it.
+def recipe_features(x: Any, normalise: bool) -> Any:
+    """The features that a model sees, as sparse as they are stored.
 
-    >>> from scipy.sparse import csr_array
-    >>> dense_features(csr_array(np.array([[1.0, 3.0], [0.0, 0.0]])), normalise=True).tolist()
-    [[0.25, 0.75], [0.0, 0.0]]
+    Args:
+        x: Stored features [N, F]: a scipy CSR array, or a dense (perhaps memory-mapped) array.
+        normalise: Whether each row is scaled to sum to 1, as torch_geometric's ``NormalizeFeatures`` does it.
+
+    Returns:
+        A float32 ``csr_array`` where that is what is stored and scaling leaves its zeros, else a float32 tensor.
+
+    Example:
+        >>> from scipy.sparse import csr_array
+        >>> recipe_features(csr_array(np.array([[1.0, 3.0], [0.0, 0.0]])), normalise=True).data.tolist()
+        [0.25, 0.75]
     """
-    # A memory-mapped array stays one: pages are read when a row is used.
-    array: Any = x if isinstance(x, np.ndarray) else x.toarray()
-    features = torch.from_numpy(array).to(torch.float32)
+    if isinstance(x, np.ndarray):
+        # A memory-mapped array stays one: pages are read when a row is used.
+        features = torch.from_numpy(x).to(torch.float32)
+        return _normalised(features) if normalise else features
+    x = csr_array(x, dtype=np.float32)
     if not normalise:
-        return features
-    if isinstance(array, np.memmap):
-        features = features.clone()
-    return NormalizeFeatures()(Data(x=features)).x
+        return x
+    lowest = min(float(x.data.min(initial=0.0)), 0.0)
+    if lowest < 0 or x.nnz == x.shape[0] * x.shape[1]:
+        return _normalised(torch.from_numpy(x.toarray()))  # shifted by the lowest value, so nothing stays 0
+    counts = np.diff(x.indptr)
+    return csr_array((x.data / np.repeat(_row_sums(x), counts), x.indices, x.indptr), shape=x.shape)
+
+
+def dense_features(x: Any, normalise: bool) -> Tensor:
+    """The features of :func:`recipe_features` as a dense tensor.
+
+    Args:
+        x: Stored features [N, F], sparse or dense.
+        normalise: Whether each row is scaled to sum to 1.
+
+    Returns:
+        float32 [N, F].
+
+    Example:
+        >>> from scipy.sparse import csr_array
+        >>> dense_features(csr_array(np.array([[1.0, 3.0], [0.0, 0.0]])), normalise=True).tolist()
+        [[0.25, 0.75], [0.0, 0.0]]
+    """
+    features = recipe_features(x, normalise)
+    return features if isinstance(features, Tensor) else torch.from_numpy(features.toarray())
+
+
+def _normalised(x: Tensor) -> Tensor:
+    x = x - x.min()
+    return x.div_(x.sum(dim=-1, keepdim=True).clamp_(min=1.0))
+
+
+def _row_sums(x: Any) -> Any:
+    """Sums of the rows, at least 1, to the bit those that torch finds for dense rows."""
+    blocks = [x[first : first + _ROWS].toarray() for first in range(0, x.shape[0], _ROWS)]
+    return np.concatenate([torch.from_numpy(block).sum(dim=-1).clamp_(min=1.0).numpy() for block in blocks])
 
 
 def _is_tidy(edge_index: Tensor, num_nodes: int) -> bool:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from postel.experiments.graphs import graph_of
 from postel.experiments.intervals import Interval, PairedDifference, bootstrap_interval, paired_difference
-from postel.experiments.run import Row, classifier_of, graph_of
+from postel.experiments.run import Row, classifier_of
 from postel.experiments.spec import MethodSpec, RunSpec
 
 BASELINE = "one_hot"

@@ -7,17 +7,15 @@ import math
 import platform
 import threading
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from postel.backbones import backbone_class
 from postel.datasets import load_dataset
-from postel.datasets.load import open_graph
 from postel.datasets.splits import check_protocol
-from postel.datasets.storage.stored_graph import StoredGraph
 from postel.errors import InputError
+from postel.experiments.graphs import study_graph
 from postel.experiments.spec import RunSpec
 from postel.training import NodeClassifier
 from postel.training.settings import Settings
@@ -27,13 +25,6 @@ Row = dict[str, Any]
 
 # Number of threads and random generators are the process's: two runs at once would change each other.
 _ALONE = threading.Lock()
-
-
-def graph_of(dataset: str, data_root: str | None) -> StoredGraph:
-    """The stored graph of a dataset, kept for the next runs of this process; a file that changed is read again."""
-    path = Path(dataset)
-    stamp = (path.stat().st_mtime_ns, path.stat().st_size) if path.is_file() else None
-    return _graph_of(dataset, data_root, stamp)
 
 
 def execute(spec: RunSpec, data_root: str | None = None) -> Row:
@@ -75,10 +66,7 @@ def load_data(spec: RunSpec, data_root: str | None = None) -> Any:
     data = load_dataset(
         spec.dataset, split=spec.split, protocol=spec.protocol, recipe=spec.recipe, data_root=data_root
     )
-    if data.fingerprint != spec.fingerprint:
-        raise InputError(
-            f"{spec.dataset} has fingerprint {data.fingerprint}, but the run was made for {spec.fingerprint}"
-        )
+    _check_fingerprint(spec, data.fingerprint)
     return data
 
 
@@ -111,17 +99,19 @@ def _provenance() -> dict[str, str]:
     }
 
 
-@functools.lru_cache(maxsize=2)
-def _graph_of(dataset: str, data_root: str | None, stamp: tuple[int, int] | None) -> StoredGraph:
-    return open_graph(dataset, data_root=data_root)[0]
-
-
 def _execute(spec: RunSpec, data_root: str | None) -> Row:
-    data = load_data(spec, data_root)
+    kept = study_graph(spec.dataset, data_root, spec.recipe)
+    _check_fingerprint(spec, kept.read.fingerprint)
+    data = kept.split(spec.split, spec.protocol)
     model = classifier_of(spec).fit(data)
     if not math.isfinite(model.result_.val_loss):
         raise InputError(f"the training diverged: its lowest validation loss is {model.result_.val_loss}")
     return row_of(spec, model, data)
+
+
+def _check_fingerprint(spec: RunSpec, found: str) -> None:
+    if found != spec.fingerprint:
+        raise InputError(f"{spec.dataset} has fingerprint {found}, but the run was made for {spec.fingerprint}")
 
 
 def _round(entry: Any) -> Row:

@@ -159,6 +159,8 @@ def check_edges(edge_index: Any, num_nodes: int) -> None:
         raise InputError(f"data.edge_index must be a tensor of shape [2, E], got {got}")
     if edge_index.dtype != torch.int64:
         raise InputError(f"data.edge_index must be int64, got {edge_index.dtype}; use edge_index.long()")
-    if edge_index.numel() and (int(edge_index.min()) < 0 or int(edge_index.max()) >= num_nodes):
-        low, high = int(edge_index.min()), int(edge_index.max())
+    if edge_index.numel() == 0:
+        return
+    low, high = (int(value) for value in edge_index.aminmax())
+    if low < 0 or high >= num_nodes:
         raise InputError(f"data.edge_index must name nodes in [0, {num_nodes - 1}], got {low}..{high}")

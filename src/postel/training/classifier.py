@@ -6,6 +6,7 @@ import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from postel.backbones import Backbone, ModelFn, backbone_class, make_backbone
 from postel.errors import InputError
-from postel.graph import Graph, LargeGraph, prepare
+from postel.graph import Graph, LabelledGraph, LargeGraph, prepare
 from postel.labels import KnownLabels
 from postel.smoothers import OneHot, Smoother
 from postel.training.loop import train
@@ -98,9 +99,18 @@ class NodeClassifier:
         return self
 
     def fit(self, data: Any) -> NodeClassifier:
-        """The same object, trained on ``data``: ``x``, ``edge_index``, ``y``, ``train_mask`` and ``val_mask``.
+        """Train on a graph.
 
-        ``test_mask`` is optional; its labels give the reported test scores and nothing else.
+        Args:
+            data: A ``Data`` with ``x``, ``edge_index``, ``y``, ``train_mask`` and ``val_mask``, or a
+                :class:`~postel.graph.LabelledGraph`, which is prepared before and shared by many fits.
+                ``test_mask`` is optional; its labels give the reported test scores and nothing else.
+
+        Returns:
+            The same object, fitted.
+
+        Raises:
+            InputError: If something of ``data`` is missing or does not fit, or a setting is out of its range.
         """
         settings = Settings(self.lr, self.weight_decay, self.max_epochs, self.stopping, self.window)
         smoother = OneHot() if self.smoother is None else self.smoother
@@ -160,7 +170,17 @@ class NodeClassifier:
         return self
 
     def decision_function(self, data: Any) -> Tensor:
-        """Logits of every node [N, K]."""
+        """The logits of every node.
+
+        Args:
+            data: A ``Data``, a labelled graph or a prepared graph (:func:`postel.graph.prepare`).
+
+        Returns:
+            Logits [N, K] in evaluation mode.
+
+        Raises:
+            InputError: If the model is not fitted, or was fitted on another number of features.
+        """
         backbone = self._fitted()
         graph, _ = self._prepared(data)
         if graph.num_features != self.num_features_:
@@ -213,13 +233,22 @@ class NodeClassifier:
     def _prepared(self, data: Any) -> tuple[Graph, Callable[..., TrainingOutcome]]:
         """The graph to evaluate on, and the function that trains on it."""
         _check_device(self.device)
+        ready = data.graph if isinstance(data, LabelledGraph) else data if isinstance(data, Graph) else None
         if self.batch_size is None:
-            graph = prepare(data, device=self.device)
+            graph = prepare(data, device=self.device) if ready is None else self._on_device(ready)
             return graph, lambda make, *others, **options: train(make, graph, *others, **options)
         if torch.device(self.device).type != "cpu":
             raise InputError(f"batches are trained on the CPU, got device={self.device!r}; use batch_size=None")
+        if ready is not None:
+            data = SimpleNamespace(x=ready.features.dense(), edge_index=ready.edge_index)
         batched = BatchedGraph(data, self.num_neighbors, self.batch_size)
         return batched.whole, batched.train
+
+    def _on_device(self, graph: Graph) -> Graph:
+        wanted, there = torch.device(self.device), graph.device
+        if wanted.type != there.type or wanted.index not in (None, there.index):
+            raise InputError(f"the graph was prepared on {there}, but device={self.device!r}; prepare it there")
+        return graph
 
     def _maker(self, in_channels: int, out_channels: int) -> Callable[[], Backbone]:
         if isinstance(self.backbone, str):

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from postel.errors import InputError
+from postel.graph import LabelledGraph
 
 
 def labelled_sets(
@@ -41,7 +42,9 @@ def labelled_sets(
                 continue
             raise InputError(f"data.{name}_mask selects no node; at least one is needed")
         sets[name] = (index, y[index].long())
-    if num_classes is None and isinstance(data, Data) and "num_classes" in data:
+    if num_classes is None and isinstance(data, LabelledGraph):
+        num_classes = data.num_classes
+    elif num_classes is None and isinstance(data, Data) and "num_classes" in data:
         num_classes = int(data.num_classes)
     chosen = torch.cat([index for index, _ in sets.values()])
     if chosen.unique().numel() != chosen.numel():

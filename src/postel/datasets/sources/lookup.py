@@ -51,6 +51,23 @@ def find_cache() -> Path:
     return (Path(home) if home else Path.home() / ".cache") / "postel"
 
 
+def find_local(entry: Entry, *, data_root: str | os.PathLike[str] | None = None) -> Path | None:
+    """The file of a catalog entry in the data root or the cache, in the order in which :func:`obtain` looks.
+
+    Args:
+        entry: An entry of the catalog.
+        data_root: The folder of graph files, ``POSTEL_DATA``'s if None.
+
+    Returns:
+        The file (of an OGB graph, the note in its folder), or None where neither has it or code makes the graph.
+    """
+    if entry.sources == ("embedded",):
+        return None
+    folders = (find_data_root(data_root), find_cache())
+    paths = [folder / _local_name(entry) for folder in folders if folder is not None]
+    return next((path for path in paths if path.exists()), None)
+
+
 def obtain(
     entry: Entry,
     *,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -90,8 +91,13 @@ class StoredGraph:
     def fingerprint(self) -> str:
         """32 hexadecimal digits that name features, edge entries (in order) and labels, whatever their types.
 
-        Splits take no part: the same graph fetched without its published splits keeps its name.
+        Splits take no part: the same graph fetched without its published splits keeps its name. It is computed
+        once.
         """
+        return self._fingerprint
+
+    @functools.cached_property
+    def _fingerprint(self) -> str:
         digest = hashlib.sha256(b"postel graph 1")
         for part in (_features_digest(self.x), _ints_digest(self.edge_index), _ints_digest(self.y)):
             digest.update(part)

@@ -1,0 +1,109 @@
+"""The graphs of a study: each is read, checked and prepared once in a process, and its splits share it."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+from postel.datasets.catalog import Entry
+from postel.datasets.load import ReadDataset, local_file, open_graph, under_recipe
+from postel.datasets.storage.stored_graph import StoredGraph
+from postel.graph import Graph, LabelledGraph, prepare
+
+# A study goes through its datasets one after another; more would only fill the memory.
+_KEPT = 2
+
+# A file's path, time of its last change in nanoseconds, and size.
+_Stamp = tuple[str, int, int] | None
+
+
+@dataclass(frozen=True, eq=False)
+class StudyGraph:
+    """A dataset under one recipe, prepared for any number of runs.
+
+    Args:
+        read: The dataset as it was read.
+
+    Example:
+        >>> karate = study_graph("karate")
+        >>> karate.split(0).graph is karate.split(1).graph, study_graph("karate") is karate
+        (True, True)
+    """
+
+    read: ReadDataset
+
+    @functools.cached_property
+    def graph(self) -> Graph:
+        """The prepared graph, on the CPU; made on first use, then kept with the operators made from it."""
+        return prepare(SimpleNamespace(x=self.read.x, edge_index=self.read.edge_index, y=self.read.y))
+
+    def split(self, split: int, protocol: str = "paper") -> LabelledGraph:
+        """The graph with the masks of a split.
+
+        Args:
+            split: Its number.
+            protocol: How nodes are split; one of ``postel.datasets.PROTOCOLS``.
+
+        Returns:
+            What ``NodeClassifier.fit`` takes; it shares the prepared graph with all other splits.
+
+        Raises:
+            InputError: If there is no such protocol or split.
+        """
+        masks = self.read.masks(split, protocol)
+        return LabelledGraph(self.graph, self.read.y, self.read.num_classes, **masks)
+
+
+def study_graph(dataset: str, data_root: str | None = None, recipe: str = "paper") -> StudyGraph:
+    """The dataset ready for runs, kept for the next ones of this process; a file that changed is read again.
+
+    Args:
+        dataset: A name of the catalog, or the path of a graph file.
+        data_root: The folder of graph files, ``POSTEL_DATA``'s if None.
+        recipe: ``"paper"`` or ``"sound"``.
+
+    Returns:
+        The shared graph.
+
+    Raises:
+        InputError: If there is no such dataset, or its file is not what its fingerprint says.
+    """
+    kept = _study_graph(dataset, data_root, recipe, _stamp(dataset, data_root))
+    kept.read.warn()
+    return kept
+
+
+def graph_of(dataset: str, data_root: str | None = None) -> StoredGraph:
+    """The stored graph of a dataset, shared with the runs of this process.
+
+    Args:
+        dataset: A name of the catalog, or the path of a graph file.
+        data_root: The folder of graph files, ``POSTEL_DATA``'s if None.
+
+    Returns:
+        The graph before any recipe.
+
+    Raises:
+        InputError: If there is no such dataset, or its file is not what its fingerprint says.
+    """
+    return _stored(dataset, data_root, _stamp(dataset, data_root))[0]
+
+
+def _stamp(dataset: str, data_root: str | None) -> _Stamp:
+    path = local_file(dataset, data_root=data_root)
+    if path is None:
+        return None
+    state = path.stat()
+    return str(Path(path).resolve()), state.st_mtime_ns, state.st_size
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _stored(dataset: str, data_root: str | None, stamp: _Stamp) -> tuple[StoredGraph, Entry]:
+    return open_graph(dataset, data_root=data_root)
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _study_graph(dataset: str, data_root: str | None, recipe: str, stamp: _Stamp) -> StudyGraph:
+    return StudyGraph(under_recipe(*_stored(dataset, data_root, stamp), recipe))
