@@ -95,13 +95,15 @@ def test_tables_that_do_not_fit(tmp_path: Path, store: Callable[..., Path]) -> N
     ("settings", "words"),
     [
         ({"alpha": 1.5}, r"alpha must lie in \[0, 1\], got 1.5"),
-        ({"beta": -1}, "beta must be at least 0, got -1"),
+        ({"beta": -1}, "beta must be a number of at least 0, got -1"),
         ({"likelihood": "local"}, "likelihood must be one of 'edge', 'normalized'"),
         ({"engine": "sqlite"}, "engine must be one of"),
         ({"memory_limit": "much"}, "a size like 2GB"),
         ({"engine": "duckdb", "master": "local[2]"}, "goes with engine spark"),
         ({"temp_dir": "/no/such/folder"}, "is no folder"),
-        ({"num_classes": 1}, "num_classes must be a whole number from 2"),
+        ({"num_classes": 1}, "num_classes must be a whole number of at least 2, got 1"),
+        ({"num_classes": 10_001}, "num_classes must be at most 10000, got 10001"),
+        ({"threads": 0}, "threads must be a whole number above 0, got 0"),
     ],
 )
 def test_settings_are_checked_first(

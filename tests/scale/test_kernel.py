@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from postel.posterior import add_uniform_noise, mix, posterior
 from postel.scale.kernel import Model, join_shares, normalize_rows, soft_labels, split_shares
+from postel.settings import PosteLSettings
 from postel.statistics import normalize_rows as torch_normalize_rows
 from postel.statistics import normalized_conditional
 
@@ -27,7 +28,7 @@ def test_the_kernel_equals_the_torch_functions(seed: int, k: int, alpha: float, 
     counts[0] += 1
     histograms = rng.integers(0, 6, (30, k)) * rng.integers(0, 2, (30, k))
     own = rng.integers(-1, k, 30)
-    model = Model(normalize_rows(counts), normalize_rows(pairs), alpha, beta)
+    model = Model(normalize_rows(counts), normalize_rows(pairs), PosteLSettings(alpha, beta))
     found = soft_labels(histograms, own, model)
     prior, conditional = (
         torch_normalize_rows(torch.from_numpy(counts)),
@@ -44,7 +45,9 @@ def test_the_kernel_equals_the_torch_functions(seed: int, k: int, alpha: float, 
 @given(st.integers(0, 2**31))
 def test_a_row_does_not_depend_on_the_rows_beside_it(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    model = Model(normalize_rows(rng.integers(1, 9, 7)), normalize_rows(rng.integers(1, 9, (7, 7))), 0.8, 0.4)
+    model = Model(
+        normalize_rows(rng.integers(1, 9, 7)), normalize_rows(rng.integers(1, 9, (7, 7))), PosteLSettings()
+    )
     histograms, own = rng.integers(0, 10**5, (50, 7)), rng.integers(-1, 7, 50)
     together = soft_labels(histograms, own, model)
     cut = int(rng.integers(1, 50))
@@ -68,7 +71,7 @@ def test_the_kernel_runs_where_no_postel_is_installed(tmp_path: Path) -> None:
     cloudpickle = pytest.importorskip("pyspark.cloudpickle")
     from postel.scale.spark_engine import carried_by_value, rows_function
 
-    model = Model(np.array([0.5, 0.5]), np.array([[0.2, 0.8], [0.8, 0.2]]), 1.0, 0.0)
+    model = Model(np.array([0.5, 0.5]), np.array([[0.2, 0.8], [0.8, 0.2]]), PosteLSettings(1.0, 0.0))
     with carried_by_value():
         (tmp_path / "function").write_bytes(cloudpickle.dumps(rows_function(model)))
     script = f"""

@@ -208,7 +208,7 @@ def test_cuda_gives_the_same_numbers() -> None:
         ({"beta": float("inf")}, "beta must be a number of at least 0, got inf"),
         ({"beta": 1.5, "noise": "off-target"}, r"beta must lie in \[0, 1\]"),
         ({"likelihood": "global"}, "likelihood must be one of 'edge', 'normalized', 'local', got 'global'"),
-        ({"hops": 0}, "hops must be a whole number of at least 1"),
+        ({"hops": 0}, "hops must be a whole number above 0"),
         ({"noise": "gaussian"}, "noise must be one of"),
         ({"isolated": "zero"}, "isolated must be one of"),
         ({"centers": "all"}, "centers must be one of"),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from postel.backbones.base import Backbone, check_count, check_depth, check_rate
+from postel.backbones.base import Backbone
 from postel.backbones.layers import Extractor
 from postel.backbones.polynomial import polynomial
+from postel.checks import check_count, check_rate
 from postel.graph import Graph
 
 
@@ -37,7 +38,7 @@ class APPNP(Backbone):
             in_channels,
             check_count("hidden", hidden),
             out_channels,
-            num_layers=check_depth(num_layers),
+            num_layers=check_count("num_layers", num_layers, 2),
             dropout=check_rate("dropout", dropout),
         )
         self.register_buffer("coefficients", pagerank_coefficients(steps, teleport), persistent=False)

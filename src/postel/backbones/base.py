@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
-from postel.errors import InputError
+from postel.checks import check_count
 from postel.graph import Graph
 
 
@@ -49,37 +49,3 @@ class Backbone(nn.Module):
     def parameter_groups(self, lr: float, weight_decay: float) -> list[dict[str, Any]]:
         """Groups of parameters for Adam, each with its own ``lr`` and ``weight_decay``."""
         return [{"params": list(self.parameters()), "lr": lr, "weight_decay": weight_decay}]
-
-
-def check_count(name: str, value: Any) -> int:
-    """``value`` if it is a whole number above 0.
-
-    >>> check_count("hidden", 64)
-    64
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InputError(f"{name} must be a whole number above 0, got {value!r}")
-    return value
-
-
-def check_rate(name: str, value: Any, *, closed: bool = False) -> float:
-    """``value`` if it is a number in [0, 1), or in [0, 1] if ``closed``.
-
-    >>> check_rate("dropout", 0.5)
-    0.5
-    """
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not (0.0 <= value < 1.0 or (closed and value == 1.0)):
-        raise InputError(f"{name} must lie in [0, 1{']' if closed else ')'}, got {value!r}")
-    return float(value)
-
-
-def check_depth(num_layers: Any) -> int:
-    """``num_layers`` if it is a whole number of at least 2.
-
-    >>> check_depth(2)
-    2
-    """
-    if isinstance(num_layers, bool) or not isinstance(num_layers, int) or num_layers < 2:
-        raise InputError(f"num_layers must be a whole number of at least 2, got {num_layers!r}")
-    return num_layers

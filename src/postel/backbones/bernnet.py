@@ -8,9 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from postel.backbones.base import Backbone, check_count, check_depth, check_rate
+from postel.backbones.base import Backbone
 from postel.backbones.layers import Extractor
 from postel.backbones.polynomial import bernstein
+from postel.checks import check_count, check_rate
 from postel.errors import InputError
 from postel.graph import Graph
 from postel.graph.bernoulli import dropout as drop
@@ -50,7 +51,7 @@ class BernNet(Backbone):
             in_channels,
             check_count("hidden", hidden),
             out_channels,
-            num_layers=check_depth(num_layers),
+            num_layers=check_count("num_layers", num_layers, 2),
             dropout=check_rate("dropout", dropout),
         )
         self.theta = nn.Parameter(torch.ones(order + 1))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from postel.backbones.base import Backbone, check_count, check_depth, check_rate
+from postel.backbones.base import Backbone
 from postel.backbones.layers import FeatureLinear, Linear, reset
+from postel.checks import check_count, check_rate
 from postel.graph import Graph, sparse_product
 
 
@@ -34,7 +35,7 @@ class ChebNet(Backbone):
     ) -> None:
         super().__init__(in_channels, out_channels)
         check_count("hidden", hidden)
-        check_depth(num_layers)
+        check_count("num_layers", num_layers, 2)
         self.terms = check_count("terms", terms)
         self.dropout = check_rate("dropout", dropout)
         # The weights of all terms lie side by side: one product with the input serves them all.

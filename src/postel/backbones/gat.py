@@ -6,8 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from postel.backbones.attention import attend, attend_in_blocks, attention_pattern
-from postel.backbones.base import Backbone, check_count, check_depth, check_rate
+from postel.backbones.base import Backbone
 from postel.backbones.layers import FeatureLinear, Linear, narrow_linear, reset
+from postel.checks import check_count, check_rate
 from postel.graph import Graph, LargeGraph
 from postel.graph.bernoulli import dropout as drop
 
@@ -41,7 +42,8 @@ class GAT(Backbone):
         width = heads * hidden
         self.first = FeatureLinear(in_channels, width, bias=False, init="glorot")
         self.middle = nn.ModuleList(
-            Linear(width, width, bias=False, init="glorot") for _ in range(check_depth(num_layers) - 2)
+            Linear(width, width, bias=False, init="glorot")
+            for _ in range(check_count("num_layers", num_layers, 2) - 2)
         )
         self.last = Linear(width, out_channels, bias=False, init="glorot")
         p = check_rate("attention_dropout", attention_dropout)

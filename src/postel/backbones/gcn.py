@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from postel.backbones.base import Backbone, check_count, check_depth, check_rate
+from postel.backbones.base import Backbone
 from postel.backbones.layers import FeatureLinear, Linear
+from postel.checks import check_count, check_rate
 from postel.graph import Graph
 
 
@@ -23,7 +24,7 @@ class GCN(Backbone):
     ) -> None:
         super().__init__(in_channels, out_channels)
         check_count("hidden", hidden)
-        check_depth(num_layers)
+        check_count("num_layers", num_layers, 2)
         self.dropout = check_rate("dropout", dropout)
         self.first = FeatureLinear(in_channels, hidden, init="glorot")
         self.middle = nn.ModuleList(Linear(hidden, hidden, init="glorot") for _ in range(num_layers - 2))

@@ -7,9 +7,10 @@ from typing import Any
 from torch import Tensor, nn
 
 from postel.backbones.appnp import pagerank_coefficients
-from postel.backbones.base import Backbone, check_count, check_depth, check_rate
+from postel.backbones.base import Backbone
 from postel.backbones.layers import Extractor
 from postel.backbones.polynomial import polynomial
+from postel.checks import check_count, check_rate
 from postel.graph import Graph
 from postel.graph.bernoulli import dropout as drop
 
@@ -43,7 +44,7 @@ class GPRGNN(Backbone):
             in_channels,
             check_count("hidden", hidden),
             out_channels,
-            num_layers=check_depth(num_layers),
+            num_layers=check_count("num_layers", num_layers, 2),
             dropout=check_rate("dropout", dropout),
         )
         self.gamma = nn.Parameter(pagerank_coefficients(steps, teleport))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from postel.backbones.base import Backbone, check_count, check_depth, check_rate
+from postel.backbones.base import Backbone
 from postel.backbones.layers import Extractor
+from postel.checks import check_count, check_rate
 from postel.graph import Graph
 
 
@@ -26,7 +27,7 @@ class MLP(Backbone):
             in_channels,
             check_count("hidden", hidden),
             out_channels,
-            num_layers=check_depth(num_layers),
+            num_layers=check_count("num_layers", num_layers, 2),
             dropout=check_rate("dropout", dropout),
         )
 

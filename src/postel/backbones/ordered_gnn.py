@@ -7,8 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from postel.backbones.base import Backbone, check_count, check_rate
+from postel.backbones.base import Backbone
 from postel.backbones.layers import FeatureLinear, Linear
+from postel.checks import check_count, check_rate
 from postel.errors import InputError
 from postel.graph import Graph, sparse_product
 from postel.graph.bernoulli import dropout as drop

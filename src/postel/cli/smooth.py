@@ -11,6 +11,7 @@ import typer
 
 from postel.cli.console import notes, out, print_json
 from postel.cli.options import Json, Overwrite
+from postel.settings import PosteLSettings as Default
 
 _METHOD = "Method"
 _TABLES = "Tables"
@@ -23,16 +24,18 @@ def smooth(
     out_path: str = typer.Option(..., "--out", help="Parquet to write: a file, or a folder with engine spark."),
     pseudo_labels: str | None = typer.Option(None, help="Labels that a model gave to further nodes."),
     alpha: float = typer.Option(
-        0.8, help="Weight of the posterior against the one-hot label.", rich_help_panel=_METHOD
+        Default.alpha, help="Weight of the posterior against the one-hot label.", rich_help_panel=_METHOD
     ),
-    beta: float = typer.Option(0.4, help="Weight of the uniform noise.", rich_help_panel=_METHOD),
-    likelihood: str = typer.Option("edge", help="edge or normalized.", rich_help_panel=_METHOD),
-    noise: str = typer.Option("uniform", help="uniform or off-target.", rich_help_panel=_METHOD),
-    isolated: str = typer.Option("prior", help="prior or one-hot.", rich_help_panel=_METHOD),
-    centers: str = typer.Option("labelled", help="labelled or train.", rich_help_panel=_METHOD),
-    self_loops: bool = typer.Option(False, help="Count a self-loop as a neighbor.", rich_help_panel=_METHOD),
+    beta: float = typer.Option(Default.beta, help="Weight of the uniform noise.", rich_help_panel=_METHOD),
+    likelihood: str = typer.Option(Default.likelihood, help="edge or normalized.", rich_help_panel=_METHOD),
+    noise: str = typer.Option(Default.noise, help="uniform or off-target.", rich_help_panel=_METHOD),
+    isolated: str = typer.Option(Default.isolated, help="prior or one-hot.", rich_help_panel=_METHOD),
+    centers: str = typer.Option(Default.centers, help="labelled or train.", rich_help_panel=_METHOD),
+    self_loops: bool = typer.Option(
+        Default.self_loops, help="Count a self-loop as a neighbor.", rich_help_panel=_METHOD
+    ),
     num_classes: int | None = typer.Option(
-        None, help="Number of classes, if the last ones have no label.", rich_help_panel=_METHOD
+        Default.num_classes, help="Number of classes, if the last ones have no label.", rich_help_panel=_METHOD
     ),
     undirected: bool = typer.Option(False, help="Count each row of edges both ways.", rich_help_panel=_TABLES),
     nodes: str = typer.Option("train", help="Rows to write: train or all.", rich_help_panel=_TABLES),

@@ -75,7 +75,7 @@ class DuckDBEngine:
             f"COPY ({sql.counts(self._request)}) TO {counted} (FORMAT PARQUET)", "counting", self._inputs.edges
         )
         self._run(f"CREATE VIEW counts AS SELECT * FROM read_parquet({counted})")
-        normalized = self._request.method.likelihood == "normalized"
+        normalized = self._request.settings.likelihood == "normalized"
         query = sql.shares(self._request, "//") if normalized else sql.pairs(self._request)
         high, low = np.zeros((2, len(names), len(names)), dtype=np.int64)
         for center, neighbor, upper, lower in self._run(query, "adding up"):

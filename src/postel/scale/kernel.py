@@ -1,7 +1,7 @@
 """The one float64 kernel: from integer counts to soft labels, in numpy alone.
 
 Every engine hands its integers to these functions, so their soft labels agree whatever counted and however the
-rows were split. The module imports nothing of postel: Spark sends it to executors that have no postel.
+rows were split. The module imports nothing but the settings: Spark sends both to executors that have no postel.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from postel.settings import PosteLSettings
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.integer[Any]]
@@ -27,10 +29,7 @@ class Model(NamedTuple):
 
     prior: Floats
     conditional: Floats
-    alpha: float
-    beta: float
-    noise: str = "uniform"
-    isolated: str = "prior"
+    settings: PosteLSettings
 
 
 def normalize_rows(counts: NDArray[Any]) -> Floats:
@@ -79,13 +78,13 @@ def soft_labels(histograms: Counts, own: Counts, model: Model) -> Floats:
     ``histograms`` [R, K] counts labelled neighbors by class and ``own`` [R] holds the training class of each
     node, negative where it has none: its row is then the noisy posterior.
 
-    >>> model = Model(np.array([0.5, 0.5]), np.array([[0.2, 0.8], [0.8, 0.2]]), alpha=0.5, beta=0.0)
+    >>> model = Model(np.array([0.5, 0.5]), np.array([[0.2, 0.8], [0.8, 0.2]]), PosteLSettings(0.5, 0.0))
     >>> soft_labels(np.array([[0, 1], [0, 1], [0, 0]]), np.array([-1, 0, -1]), model)
     array([[0.8, 0.2],
            [0.9, 0.1],
            [0.5, 0.5]])
     """
-    k = model.prior.size
+    settings, k = model.settings, model.prior.size
     weights = log_joint(histograms, model)
     best = weights.max(axis=1, keepdims=True)
     impossible = np.isneginf(best)
@@ -95,15 +94,15 @@ def soft_labels(histograms: Counts, own: Counts, model: Model) -> Floats:
     train = np.flatnonzero(own >= 0)
     one_hot = np.zeros((train.size, k))
     one_hot[np.arange(train.size), own[train]] = 1.0
-    if model.isolated == "one-hot":
+    if settings.isolated == "one-hot":
         alone = (impossible[:, 0] | (histograms.sum(axis=1) == 0))[train]
         rows[train[alone]] = one_hot[alone]
     noisy: Floats
-    if model.noise == "uniform":
-        noisy = (rows + model.beta / k) / (1 + model.beta)
+    if settings.noise == "uniform":
+        noisy = (rows + settings.beta / k) / (1 + settings.beta)
     else:
         # A node that is not in training has no own class to spare: its noise is spread over all.
-        noisy = (1 - model.beta) * rows + model.beta / k
-        noisy[train] = (1 - model.beta) * rows[train] + model.beta / (k - 1) * (1 - one_hot)
-    noisy[train] = model.alpha * noisy[train] + (1 - model.alpha) * one_hot
+        noisy = (1 - settings.beta) * rows + settings.beta / k
+        noisy[train] = (1 - settings.beta) * rows[train] + settings.beta / (k - 1) * (1 - one_hot)
+    noisy[train] = settings.alpha * noisy[train] + (1 - settings.alpha) * one_hot
     return noisy

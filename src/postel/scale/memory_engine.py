@@ -57,7 +57,7 @@ class MemoryEngine:
             self._train = train
         self._own = np.where(self._train, classes, -1)
         self._histograms = self._count_edges(classes, len(names))
-        centers = np.flatnonzero(self._own >= 0 if self._request.method.centers == "train" else classes >= 0)
+        centers = np.flatnonzero(self._own >= 0 if self._request.settings.centers == "train" else classes >= 0)
         return self._pairs(centers, classes[centers], len(names))
 
     def write(self, model: Model, target: str) -> int:
@@ -120,7 +120,7 @@ class MemoryEngine:
         """Neighbors of each class of each held node, [N, K]."""
         find = _finder(self._nodes)
         histograms = np.zeros(len(self._nodes) * k, dtype=np.int32)
-        self_loops, undirected = self._request.method.self_loops, self._request.undirected
+        self_loops, undirected = self._request.settings.self_loops, self._request.undirected
         one = np.int32(1)
         for batch in self._edges("counting"):
             sources, targets = find(batch.column(0)), find(batch.column(1))
@@ -140,7 +140,7 @@ class MemoryEngine:
         return histograms.reshape(-1, k)
 
     def _pairs(self, centers: Ints, classes: Ints, k: int) -> PairCounts:
-        normalized = self._request.method.likelihood == "normalized"
+        normalized = self._request.settings.likelihood == "normalized"
         high, low = np.zeros((2, k, k), dtype=np.int64)
         step = max(1, _BLOCK // k)
         for first in range(0, centers.size, step):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from postel.checks import check_choice, check_count
 from postel.errors import InputError
+from postel.settings import PosteLSettings
 
 ENGINES = ("auto", "memory", "duckdb", "spark")
+LIKELIHOODS = ("edge", "normalized")
 MAX_CLASSES = 10_000
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -30,31 +32,6 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Method:
-    """The settings of the method; names and defaults are those of :class:`postel.PosteL`."""
-
-    alpha: float = 0.8
-    beta: float = 0.4
-    likelihood: str = "edge"
-    noise: str = "uniform"
-    isolated: str = "prior"
-    centers: str = "labelled"
-    self_loops: bool = False
-    num_classes: int | None = None
-
-    def __post_init__(self) -> None:
-        _check_range("alpha", self.alpha, 1.0)
-        _check_choice("noise", self.noise, ("uniform", "off-target"))
-        _check_range("beta", self.beta, 1.0 if self.noise == "off-target" else math.inf)
-        _check_choice("likelihood", self.likelihood, ("edge", "normalized"))
-        _check_choice("isolated", self.isolated, ("prior", "one-hot"))
-        _check_choice("centers", self.centers, ("labelled", "train"))
-        k = self.num_classes
-        if k is not None and (isinstance(k, bool) or not isinstance(k, int) or not 2 <= k <= MAX_CLASSES):
-            raise InputError(f"num_classes must be a whole number from 2 to {MAX_CLASSES}, got {k!r}")
-
-
-@dataclass(frozen=True)
 class Request:
     """One job: tables in, soft labels out."""
 
@@ -63,7 +40,7 @@ class Request:
     out: str
     pseudo_labels: str | None = None
     columns: Columns = field(default_factory=Columns)
-    method: Method = field(default_factory=Method)
+    settings: PosteLSettings = field(default_factory=PosteLSettings)
     undirected: bool = False
     nodes: str = "train"
     engine: str = "auto"
@@ -76,13 +53,20 @@ class Request:
     overwrite: bool = False
 
     def __post_init__(self) -> None:
-        _check_choice("engine", self.engine, ENGINES)
-        _check_choice("nodes", self.nodes, ("train", "all"))
-        _check_choice("id_type", self.columns.id_type, ("auto", "integer", "string"))
+        check_choice("engine", self.engine, ENGINES)
+        check_choice("nodes", self.nodes, ("train", "all"))
+        check_choice("id_type", self.columns.id_type, ("auto", "integer", "string"))
+        if self.settings.likelihood not in LIKELIHOODS:
+            raise InputError(
+                f"for tables likelihood must be one of {', '.join(map(repr, LIKELIHOODS))}, got "
+                f"{self.settings.likelihood!r}: ego graphs need the graph in memory, as postel.PosteL has it"
+            )
+        if (self.settings.num_classes or 2) > MAX_CLASSES:
+            raise InputError(f"num_classes must be at most {MAX_CLASSES}, got {self.settings.num_classes}")
         if len(self.columns.separator) != 1:
             raise InputError(f"separator must be a single character, got {self.columns.separator!r}")
-        if self.threads is not None and self.threads < 1:
-            raise InputError(f"threads must be at least 1, got {self.threads}")
+        if self.threads is not None:
+            check_count("threads", self.threads)
         if self.master is not None and self.engine in ("memory", "duckdb"):
             raise InputError(f"master {self.master!r} goes with engine spark or auto, not with {self.engine}")
         if self.temp_dir is not None and not self.temp_dir.is_dir():
@@ -103,16 +87,3 @@ def parse_size(text: str | int) -> int:
     if match is None or match[2].upper() not in _UNITS or not float(match[1]):
         raise InputError(f"a size like 2GB or 500MB was expected, got {str(text)!r}")
     return int(float(match[1]) * _UNITS[match[2].upper()])
-
-
-def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise InputError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
-
-
-def _check_range(name: str, value: object, high: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value) or math.isinf(value):
-        raise InputError(f"{name} must be a number, got {value!r}")
-    if not 0 <= value <= high:
-        limits = f"lie in [0, {high:g}]" if math.isfinite(high) else "be at least 0"
-        raise InputError(f"{name} must {limits}, got {value}")

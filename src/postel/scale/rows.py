@@ -23,7 +23,8 @@ def soft_batches(batches: Iterable[Any], model: Model) -> Iterator[Any]:
 
     A node may have several rows of one class; a row with ``n`` 0 only says that the node is wanted.
 
-    >>> model = Model(np.array([0.5, 0.5]), np.array([[0.2, 0.8], [0.8, 0.2]]), alpha=0.0, beta=0.0)
+    >>> from postel.settings import PosteLSettings
+    >>> model = Model(np.array([0.5, 0.5]), np.array([[0.2, 0.8], [0.8, 0.2]]), PosteLSettings(0.0, 0.0))
     >>> counted = pa.record_batch({"node": ["a", "a", "b"], "own": [0, 0, -1], "class": [0, 1, 0], "n": [0, 1, 0]})
     >>> [row for batch in soft_batches([counted], model) for row in batch.to_pylist()]
     [{'node': 'a', 'soft_label': [1.0, 0.0]}, {'node': 'b', 'soft_label': [0.5, 0.5]}]
@@ -38,7 +39,8 @@ def soft_batches(batches: Iterable[Any], model: Model) -> Iterator[Any]:
 def soft_lists(own: Any, entries: Any, model: Model) -> Any:
     """Soft labels as an Arrow list array, from Arrow ``own`` [R] and lists ``entries`` [R] of (class, n).
 
-    >>> model = Model(np.array([0.5, 0.5]), np.array([[0.2, 0.8], [0.8, 0.2]]), alpha=0.0, beta=0.0)
+    >>> from postel.settings import PosteLSettings
+    >>> model = Model(np.array([0.5, 0.5]), np.array([[0.2, 0.8], [0.8, 0.2]]), PosteLSettings(0.0, 0.0))
     >>> entries = pa.array([[{"class": 1, "n": 1}, {"class": 0, "n": 0}], [{"class": 0, "n": 0}]])
     >>> soft_lists(pa.array([0, -1]), entries, model).to_pylist()
     [[1.0, 0.0], [0.5, 0.5]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,9 @@ from postel.scale.classes import class_names
 from postel.scale.engine import Engine, Inputs, Progress, silent
 from postel.scale.kernel import Floats, Model, normalize_rows
 from postel.scale.output import soft_label_targets, tables_path, temporary_folder, write_tables
-from postel.scale.request import Columns, Method, Request, parse_size
+from postel.scale.request import Columns, Request, parse_size
 from postel.scale.tables import is_address
+from postel.settings import PosteLSettings
 
 Location = str | PathLike[str]
 
@@ -50,14 +51,7 @@ def smooth_tables(
     labels: Location,
     out: Location,
     *,
-    alpha: float = 0.8,
-    beta: float = 0.4,
-    likelihood: str = "edge",
-    noise: str = "uniform",
-    isolated: str = "prior",
-    centers: str = "labelled",
-    self_loops: bool = False,
-    num_classes: int | None = None,
+    settings: PosteLSettings | None = None,
     pseudo_labels: Location | None = None,
     undirected: bool = False,
     nodes: str = "train",
@@ -71,6 +65,7 @@ def smooth_tables(
     overwrite: bool = False,
     columns: Columns | None = None,
     progress: Progress = silent,
+    **changes: Any,
 ) -> Smoothed:
     """What was made, once ``out`` holds a row (node, soft_label) for every wanted node.
 
@@ -98,7 +93,7 @@ def smooth_tables(
         out=fspath(out),
         pseudo_labels=None if pseudo_labels is None else fspath(pseudo_labels),
         columns=columns or Columns(),
-        method=Method(alpha, beta, likelihood, noise, isolated, centers, self_loops, num_classes),
+        settings=replace(settings or PosteLSettings(), **changes),
         undirected=undirected,
         nodes=nodes,
         engine=engine,
@@ -125,18 +120,20 @@ def run(request: Request, progress: Progress = silent) -> Smoothed:
         _placed(request, name, inputs, folder, progress) as (counter, target, tables),
     ):
         found = counter.census()
-        names = class_names(list(found), request.method.num_classes)
+        names = class_names(list(found), request.settings.num_classes)
         per_class = np.array([found.get(label, 0) for label in names], dtype=np.int64)
         pairs = counter.count(names)
         prior, conditional = normalize_rows(per_class), pairs.conditional()
-        method = request.method
-        model = Model(prior, conditional, method.alpha, method.beta, method.noise, method.isolated)
-        rows = counter.write(model, target)
+        rows = counter.write(Model(prior, conditional, request.settings), target)
         seconds = time.perf_counter() - started
         labelled = int(per_class.sum())
         made = Smoothed(request.out, rows, names, labelled, prior, conditional, name, reason, seconds)
         if tables is not None and (request.tables or isinstance(names[0], str) or _are_there(request)):
-            settings = {"method": asdict(method), "undirected": request.undirected, "nodes": request.nodes}
+            settings = {
+                "method": asdict(request.settings),
+                "undirected": request.undirected,
+                "nodes": request.nodes,
+            }
             write_tables(tables, {**made.as_dict(), "nodes": rows, "settings": settings})
     return made
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from postel import checks, errors, settings
 from postel.errors import require_extra
 from postel.scale import kernel, sql
 from postel.scale.classes import conflict
@@ -70,7 +71,7 @@ class SparkEngine:
         small = self._labelled <= BROADCAST_ROWS
         hint = "/*+ BROADCAST(a), BROADCAST(b) */" if small else "/*+ MERGE(a), MERGE(b) */"
         self._keep("counts", sql.counts(self._request, hint))
-        normalized = self._request.method.likelihood == "normalized"
+        normalized = self._request.settings.likelihood == "normalized"
         query = sql.shares(self._request, "div") if normalized else sql.pairs(self._request)
         high, low = np.zeros((2, len(names), len(names)), dtype=np.int64)
         with self._running("counting", self._inputs.edges):
@@ -151,10 +152,11 @@ def carried_by_value() -> Iterator[None]:
     from postel.scale import rows
 
     cloudpickle = require_extra("pyspark.cloudpickle", "spark")
-    for module in (kernel, rows):
+    modules = (kernel, rows, settings, checks, errors)
+    for module in modules:
         cloudpickle.register_pickle_by_value(module)
     try:
         yield
     finally:
-        for module in (kernel, rows):
+        for module in modules:
             cloudpickle.unregister_pickle_by_value(module)

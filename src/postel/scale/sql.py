@@ -51,12 +51,12 @@ UNION ALL SELECT node, own, 0 AS class, CAST(0 AS BIGINT) AS n FROM known {wante
 
 def _entries_of_labelled(request: Request, hint: str) -> str:
     """(node, own, class, hit) of each entry between labelled nodes: the others can change no training node."""
-    method = request.method
+    settings = request.settings
     # Both joins come before the doubling: most rows are gone by then.
     joined = f"""
 SELECT {hint} e.source AS s, e.target AS t, a.own AS s_own, a.class AS s_class, b.own AS t_own, b.class AS t_class
 FROM edges e JOIN known a ON e.source = a.node JOIN known b ON e.target = b.node
-{"" if method.self_loops else "WHERE e.source <> e.target"}"""
+{"" if settings.self_loops else "WHERE e.source <> e.target"}"""
     entries = "SELECT s AS node, s_own AS own, t_class AS class"
     if request.undirected:
         entries = f"""
@@ -65,23 +65,23 @@ SELECT {_TWICE} CASE WHEN flip = 0 THEN s ELSE t END AS node, CASE WHEN flip = 0
     entries += f" FROM ({joined}) joined"
     if request.undirected:
         entries += " CROSS JOIN (VALUES (0), (1)) AS ways(flip)"
-        if method.self_loops:
+        if settings.self_loops:
             # The other way round of a self-loop is the same entry.
             entries += " WHERE flip = 0 OR s <> t"
     # Only the classes of other centres matter, unless each is to weigh the same.
-    node = "node" if method.likelihood == "normalized" else "CASE WHEN own >= 0 THEN node END"
-    centers = "WHERE own >= 0" if method.centers == "train" else ""
+    node = "node" if settings.likelihood == "normalized" else "CASE WHEN own >= 0 THEN node END"
+    centers = "WHERE own >= 0" if settings.centers == "train" else ""
     return f"SELECT {node} AS node, own, class, 1 AS hit FROM ({entries}) both_ways {centers}"
 
 
 def _entries_of_all(request: Request, hint: str) -> str:
     """(node, own, class, hit) of both ends of each row of edges; ``hit`` is empty where nothing counts."""
-    method = request.method
+    settings = request.settings
     joined = f"""
 SELECT {hint} e.source AS s, e.target AS t, coalesce(a.own, -1) AS s_own, a.class AS s_class,
     coalesce(b.own, -1) AS t_own, b.class AS t_class
 FROM edges e LEFT JOIN known a ON e.source = a.node LEFT JOIN known b ON e.target = b.node"""
-    there = "t_class IS NOT NULL" if method.self_loops else "t_class IS NOT NULL AND s <> t"
+    there = "t_class IS NOT NULL" if settings.self_loops else "t_class IS NOT NULL AND s <> t"
     back = "s_class IS NOT NULL AND s <> t" if request.undirected else "1 = 0"
     return f"""
 SELECT {_TWICE} CASE WHEN flip = 0 THEN s ELSE t END AS node, CASE WHEN flip = 0 THEN s_own ELSE t_own END AS own,
@@ -124,4 +124,4 @@ def rows(request: Request) -> str:
 
 
 def _is_center(request: Request) -> str:
-    return "own >= 0" if request.method.centers == "train" else "own <> -1"
+    return "own >= 0" if request.settings.centers == "train" else "own <> -1"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,6 +14,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
+from postel.checks import check_choice as check_choice
+from postel.checks import check_count as check_count
+from postel.checks import check_number as check_number
 from postel.errors import InputError
 from postel.labels import KnownLabels
 from postel.statistics import check_edge_index
@@ -177,24 +179,3 @@ def neighbor_entries(edge_index: Tensor, self_loops: bool) -> tuple[Tensor, Tens
 def degrees(sources: Tensor, num_nodes: int) -> Tensor:
     """How many neighbors each node has, float64 [N]; 1 for a node without any, so that it can divide."""
     return torch.bincount(sources, minlength=num_nodes).clamp(min=1).to(torch.float64)
-
-
-def check_number(name: str, value: object, low: float, high: float) -> None:
-    """Raise one clear sentence unless ``value`` is a number in [low, high]."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{name} must be a number, got {value!r}")
-    if not low <= value <= high or math.isinf(value):
-        limits = f"lie in [{low:g}, {high:g}]" if math.isfinite(high) else f"be a number of at least {low:g}"
-        raise InputError(f"{name} must {limits}, got {value}")
-
-
-def check_count(name: str, value: object, low: int) -> None:
-    """Raise one clear sentence unless ``value`` is a whole number of at least ``low``."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < low:
-        raise InputError(f"{name} must be a whole number of at least {low}, got {value!r}")
-
-
-def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    """Raise one clear sentence unless ``value`` is one of ``choices``."""
-    if value not in choices:
-        raise InputError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from postel.errors import InputError
+from postel.checks import check_count
 from postel.graph import Neighbors
 from postel.training.sampling import NeighborSampler
 from postel.training.seeding import derive_seed
@@ -41,8 +41,7 @@ class NeighborBatches:
         neighbors: Neighbors | None = None,
     ) -> None:
         """``neighbors`` may be given where they are at hand; otherwise they come from ``data.edge_index``."""
-        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-            raise InputError(f"batch_size must be a whole number above 0, got {batch_size!r}")
+        check_count("batch_size", batch_size)
         if neighbors is None:
             neighbors = Neighbors.from_edge_index(data.edge_index, data.num_nodes)
         self.attributes = {

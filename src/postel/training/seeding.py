@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 import torch
 
-from postel.errors import InputError
+from postel.checks import check_count
 
 
 @contextmanager
@@ -33,6 +33,5 @@ def derive_seed(seed: int, *path: int) -> int:
     >>> derive_seed(0, 1) != derive_seed(0, 2), derive_seed(0, 1) == derive_seed(0, 1)
     (True, True)
     """
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError(f"seed must be a whole number of at least 0, got {seed!r}")
+    check_count("seed", seed, 0)
     return int(np.random.SeedSequence([seed, *path]).generate_state(1, np.uint64)[0] >> np.uint64(1))

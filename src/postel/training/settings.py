@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from postel.errors import InputError
+from postel.checks import check_count, check_number, check_positive
 from postel.training.stopping import stop_rule
 
 
@@ -24,16 +23,8 @@ class Settings:
     window: int = 200
 
     def __post_init__(self) -> None:
-        if not (_is_number(self.lr) and 0 < self.lr < math.inf):
-            raise InputError(f"lr must be a number above 0, got {self.lr!r}")
-        if not (_is_number(self.weight_decay) and 0 <= self.weight_decay < math.inf):
-            raise InputError(f"weight_decay must be a number of at least 0, got {self.weight_decay!r}")
-        for name in ("max_epochs", "window"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise InputError(f"{name} must be a whole number above 0, got {value!r}")
+        check_positive("lr", self.lr)
+        check_number("weight_decay", self.weight_decay)
+        check_count("max_epochs", self.max_epochs)
+        check_count("window", self.window)
         stop_rule(self.stopping)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

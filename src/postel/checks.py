@@ -1,0 +1,135 @@
+"""Checks of single values that users give: each returns the value, or raises one clear sentence.
+
+Nothing here needs torch, so the command line can check its options before it loads anything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from postel.errors import InputError
+
+
+def check_number(name: str, value: Any, low: float = 0.0, high: float = math.inf) -> float:
+    """Check that a value is a finite number within limits.
+
+    Args:
+        name: What the value is called, for the error.
+        value: The value.
+        low: The least that is allowed.
+        high: The most that is allowed.
+
+    Returns:
+        ``value``, unchanged.
+
+    Raises:
+        InputError: If it is no number, not finite, or outside ``[low, high]``.
+
+    Example:
+        >>> check_number("alpha", 1.5, 0, 1)
+        Traceback (most recent call last):
+            ...
+        postel.errors.InputError: alpha must lie in [0, 1], got 1.5
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{name} must be a number, got {value!r}")
+    if not low <= value <= high or math.isinf(value):
+        limits = f"lie in [{low:g}, {high:g}]" if math.isfinite(high) else f"be a number of at least {low:g}"
+        raise InputError(f"{name} must {limits}, got {value}")
+    return value
+
+
+def check_positive(name: str, value: Any) -> float:
+    """Check that a value is a finite number above 0.
+
+    Args:
+        name: What the value is called, for the error.
+        value: The value.
+
+    Returns:
+        ``value``, unchanged.
+
+    Raises:
+        InputError: If it is no number, not finite, or not above 0.
+
+    Example:
+        >>> check_positive("temperature", 0.5)
+        0.5
+    """
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 < value < math.inf:
+        raise InputError(f"{name} must be a number above 0, got {value!r}")
+    return float(value)
+
+
+def check_rate(name: str, value: Any, *, closed: bool = False) -> float:
+    """Check that a value is a share that leaves something over, as a dropout rate does.
+
+    Args:
+        name: What the value is called, for the error.
+        value: The value.
+        closed: Whether 1 is allowed too.
+
+    Returns:
+        ``value`` as a float.
+
+    Raises:
+        InputError: If it is no number in ``[0, 1)``, or in ``[0, 1]`` if ``closed``.
+
+    Example:
+        >>> check_rate("dropout", 0.5)
+        0.5
+    """
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not (0.0 <= value < 1.0 or (closed and value == 1.0)):
+        raise InputError(f"{name} must lie in [0, 1{']' if closed else ')'}, got {value!r}")
+    return float(value)
+
+
+def check_count(name: str, value: Any, low: int = 1) -> int:
+    """Check that a value is a whole number of at least ``low``.
+
+    Args:
+        name: What the value is called, for the error.
+        value: The value.
+        low: The least that is allowed.
+
+    Returns:
+        ``value``, unchanged.
+
+    Raises:
+        InputError: If it is no whole number, or less than ``low``.
+
+    Example:
+        >>> check_count("hidden", 64)
+        64
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < low:
+        limit = "above 0" if low == 1 else f"of at least {low}"
+        raise InputError(f"{name} must be a whole number {limit}, got {value!r}")
+    return value
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """Check that a value is one of a few words.
+
+    Args:
+        name: What the value is called, for the error.
+        value: The value.
+        choices: The words that are allowed.
+
+    Returns:
+        ``value``, unchanged.
+
+    Raises:
+        InputError: If it is none of ``choices``.
+
+    Example:
+        >>> check_choice("noise", "uniform", ("uniform", "off-target"))
+        'uniform'
+    """
+    if value not in choices:
+        raise InputError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    return str(value)

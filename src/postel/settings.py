@@ -1,0 +1,93 @@
+"""The settings of posterior label smoothing, spelled and checked in one place.
+
+The function, the transform, the engines for tables and the command all take them from here. Nothing in this
+module needs torch.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal, Self, get_args
+
+from postel.checks import check_choice, check_count, check_number
+
+Likelihood = Literal["edge", "normalized", "local"]
+Noise = Literal["uniform", "off-target"]
+Isolated = Literal["prior", "one-hot"]
+Centers = Literal["labelled", "train"]
+
+
+@dataclass(frozen=True)
+class PosteLSettings:
+    """The hyper-parameters of PosteL and the switches that lead from the paper to its published code.
+
+    Args:
+        alpha: Weight of the noisy posterior against the one-hot label, in [0, 1] (Eq. 4).
+        beta: Weight of the uniform noise in the posterior, 0 or more.
+        likelihood: What the conditional is estimated from. ``"edge"`` counts every edge entry between labelled
+            nodes (Eq. 3); ``"normalized"`` lets every labelled node weigh the same, however many neighbors it
+            has; ``"local"`` takes prior and conditional from each node's ego graph.
+        hops: Radius of the ego graphs; used by the ``"local"`` likelihood only.
+        noise: ``"uniform"`` adds noise to every class; ``"off-target"`` adds it to every class but the node's own
+            and needs ``beta`` in [0, 1].
+        isolated: What a training node without labelled neighbors has for a posterior: the ``"prior"``, or its
+            ``"one-hot"`` label.
+        centers: Which nodes are centers of the conditional: all ``"labelled"`` ones, or ``"train"`` nodes only.
+        self_loops: Whether a self-loop makes a node its own neighbor. If it does, the node's label enters its own
+            posterior.
+        num_classes: Number of classes. It is needed only where the graph does not say it and the last classes
+            have no training node.
+
+    Raises:
+        InputError: If a value is out of its range.
+
+    Example:
+        >>> PosteLSettings(alpha=0.5).beta
+        0.4
+        >>> PosteLSettings(alpha=1.5)
+        Traceback (most recent call last):
+            ...
+        postel.errors.InputError: alpha must lie in [0, 1], got 1.5
+    """
+
+    alpha: float = 0.8
+    beta: float = 0.4
+    likelihood: Likelihood = field(default="edge", kw_only=True)
+    hops: int = field(default=1, kw_only=True)
+    noise: Noise = field(default="uniform", kw_only=True)
+    isolated: Isolated = field(default="prior", kw_only=True)
+    centers: Centers = field(default="labelled", kw_only=True)
+    self_loops: bool = field(default=False, kw_only=True)
+    num_classes: int | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_number("alpha", self.alpha, 0, 1)
+        check_choice("noise", self.noise, get_args(Noise))
+        check_number("beta", self.beta, 0, 1 if self.noise == "off-target" else math.inf)
+        check_choice("likelihood", self.likelihood, get_args(Likelihood))
+        check_choice("isolated", self.isolated, get_args(Isolated))
+        check_choice("centers", self.centers, get_args(Centers))
+        check_count("hops", self.hops)
+        if self.num_classes is not None:
+            check_count("num_classes", self.num_classes, 2)
+
+    @classmethod
+    def as_released(cls, alpha: float = 0.8, beta: float = 0.4) -> Self:
+        """Return the method as the paper's published code has it.
+
+        Its noise goes to the classes that are not the node's own; a node without labelled neighbors keeps its
+        one-hot label; only training nodes are centers of the conditional; a self-loop is a neighbor.
+
+        Args:
+            alpha: Weight of the noisy posterior against the one-hot label.
+            beta: Weight of the noise.
+
+        Returns:
+            Settings with the four switches set.
+
+        Example:
+            >>> PosteLSettings.as_released().noise
+            'off-target'
+        """
+        return cls(alpha, beta, noise="off-target", isolated="one-hot", centers="train", self_loops=True)
