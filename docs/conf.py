@@ -24,6 +24,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.linkcode",
     "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
     "repository_pages",
 ]
 
@@ -32,6 +33,7 @@ myst_heading_anchors = 3
 myst_url_schemes = {"http": None, "https": None, "mailto": None, "repo": None}
 
 autosummary_generate = False
+napoleon_numpy_docstring = False
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True

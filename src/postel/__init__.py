@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from postel import functional as functional
     from postel.datasets import diagnose as diagnose
     from postel.datasets import load_dataset as load_dataset
     from postel.labels import KnownLabels as KnownLabels
+    from postel.settings import PosteLSettings as PosteLSettings
     from postel.smoothers import ALS as ALS
     from postel.smoothers import SALS as SALS
     from postel.smoothers import Distillation as Distillation
@@ -29,9 +31,11 @@ _HOMES = {
     "NodeClassifier": "postel.training",
     "OneHot": "postel.smoothers",
     "PosteL": "postel.smoothers",
+    "PosteLSettings": "postel.settings",
     "SALS": "postel.smoothers",
     "UniformSmoothing": "postel.smoothers",
     "diagnose": "postel.datasets",
+    "functional": "postel.functional",
     "load_dataset": "postel.datasets",
 }
 
@@ -41,7 +45,8 @@ __all__ = [*_HOMES, "__version__"]
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'postel' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    home = importlib.import_module(_HOMES[name])
+    return home if home.__name__ == f"postel.{name}" else getattr(home, name)
 
 
 def __dir__() -> list[str]:

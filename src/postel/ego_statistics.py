@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
+from torch_geometric.utils import remove_self_loops
 
 from postel.labels import KnownLabels
 
@@ -23,7 +24,12 @@ _HELD = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class EgoCounts:
-    """Counts of a batch of ego graphs: ``classes`` [R, K] and ``pairs`` [R, K, K], int64."""
+    """Counts of a batch of ego graphs.
+
+    Args:
+        classes: Labelled nodes of each ego graph by class, int64 [R, K].
+        pairs: Its entries by the classes of center and neighbor, int64 [R, K, K].
+    """
 
     classes: Tensor
     pairs: Tensor
@@ -38,31 +44,40 @@ def count_ego_graphs(
     self_loops: bool = False,
     centers: str = "labelled",
 ) -> Iterator[EgoCounts]:
-    """Counts over ego graphs, a batch of nodes at a time, in the order of ``rows`` (all N without it).
+    """Count the ego graphs of nodes, a batch of nodes at a time.
 
-    >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
-    >>> known = KnownLabels.from_index(torch.tensor([0, 1, 2]), torch.tensor([0, 1, 1]), num_nodes=3)
-    >>> counts = next(count_ego_graphs(edges, known, hops=1))
-    >>> counts.classes.tolist()
-    [[1, 1], [1, 2], [0, 2]]
-    >>> counts.pairs[0].tolist()
-    [[0, 1], [1, 0]]
+    Args:
+        edge_index: The edge entries [2, E], checked.
+        known: The labels; neighbors are always labelled nodes.
+        hops: Radius of the ego graphs.
+        rows: The nodes whose ego graphs are wanted, int64 [R]; all N without it.
+        self_loops: Whether a self-loop makes a node its own neighbor.
+        centers: Which nodes are centers of ``pairs``: all ``"labelled"`` ones, or ``"train"`` nodes only.
+
+    Yields:
+        The counts of one batch after the other, in the order of ``rows``.
+
+    Example:
+        >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+        >>> known = KnownLabels.from_index(torch.tensor([0, 1, 2]), torch.tensor([0, 1, 1]), num_nodes=3)
+        >>> counts = next(count_ego_graphs(edges, known, hops=1))
+        >>> counts.classes.tolist()
+        [[1, 1], [1, 2], [0, 2]]
+        >>> counts.pairs[0].tolist()
+        [[0, 1], [1, 0]]
     """
     device, n, k = edge_index.device, known.num_nodes, known.num_classes
-    sources, targets = edge_index.cpu().numpy()
-    if not self_loops:
-        keep = sources != targets
-        sources, targets = sources[keep], targets[keep]
+    center, neighbor = (edge_index if self_loops else remove_self_loops(edge_index)[0]).cpu().numpy()
     wanted = np.arange(n) if rows is None else rows.cpu().numpy()
     labels = known.dense().cpu().numpy()
     center_labels = (known.train_only() if centers == "train" else known).dense().cpu().numpy()
-    reach = _adjacency(sources, targets, n)
+    reach = _adjacency(center, neighbor, n)
     reach.data[:] = 1
-    # into[m] leads from neighbors of class m to their labelled centres, with repeated entries counted.
+    # into[m] leads from neighbors of class m to their labelled centers, with repeated entries counted.
     into = []
     for m in range(k):
-        chosen = (labels[targets] == m) & (center_labels[sources] >= 0)
-        into.append(_adjacency(targets[chosen], sources[chosen], n))
+        chosen = (labels[neighbor] == m) & (center_labels[center] >= 0)
+        into.append(_adjacency(neighbor[chosen], center[chosen], n))
 
     for first, last in pairwise(_batches(reach, wanted, hops, k)):
         members = _ego_members(reach, wanted[first:last], hops)
@@ -74,12 +89,12 @@ def count_ego_graphs(
         yield EgoCounts(torch.from_numpy(classes).to(device), torch.from_numpy(pairs).to(device))
 
 
-def _adjacency(sources: np.ndarray, targets: np.ndarray, n: int) -> sp.csr_array:
-    return sp.csr_array((np.ones(sources.size, dtype=np.int32), (sources, targets)), shape=(n, n))
+def _adjacency(rows: np.ndarray, columns: np.ndarray, n: int) -> sp.csr_array:
+    return sp.csr_array((np.ones(rows.size, dtype=np.int32), (rows, columns)), shape=(n, n))
 
 
 def _batches(reach: sp.csr_array, wanted: np.ndarray, hops: int, k: int) -> list[int]:
-    """Cuts of ``wanted`` into batches; the number of walks bounds the number of members of an ego graph."""
+    """Cut ``wanted`` into batches; the number of walks bounds the number of members of an ego graph."""
     n = reach.shape[0]
     members = np.ones(n)
     for _ in range(hops):
@@ -89,7 +104,7 @@ def _batches(reach: sp.csr_array, wanted: np.ndarray, hops: int, k: int) -> list
 
 
 def _ego_members(reach: sp.csr_array, rows: np.ndarray, hops: int) -> sp.csr_array:
-    """Membership in the ego graphs of ``rows``, ones in a sparse [R, N]."""
+    """Return the members of the ego graphs of ``rows``, ones in a sparse [R, N]."""
     n = reach.shape[0]
     members = sp.csr_array(
         (np.ones(rows.size, dtype=np.int32), rows, np.arange(rows.size + 1)), shape=(rows.size, n)
@@ -101,7 +116,7 @@ def _ego_members(reach: sp.csr_array, rows: np.ndarray, hops: int) -> sp.csr_arr
 
 
 def _sum_by_class(values: sp.csr_array, labels: np.ndarray, k: int) -> np.ndarray:
-    """Sums of ``values`` [R, N] over the labelled columns of each class, int64 [R, K]."""
+    """Sum ``values`` [R, N] over the labelled columns of each class, int64 [R, K]."""
     columns = labels[values.indices]
     codes = np.repeat(np.arange(values.shape[0]) * k, np.diff(values.indptr)) + columns
     known = columns >= 0

@@ -19,15 +19,20 @@ UNKNOWN = -1
 class KnownLabels:
     """The labelled nodes of a graph; build one with :meth:`from_mask`, :meth:`from_index` or :meth:`with_pseudo`.
 
-    ``index`` [M] holds node ids, ascending and unique; ``classes`` [M] their classes; ``is_train`` [M] is False
-    for pseudo-labels.
+    Args:
+        index: Ids of the labelled nodes, int64 [M], ascending and unique.
+        classes: Their classes, int64 [M].
+        is_train: True for training labels and False for pseudo-labels, bool [M].
+        num_nodes: Number of nodes of the graph, N.
+        num_classes: Number of classes, K.
 
-    >>> known = KnownLabels.from_mask(torch.tensor([0, 1, 1, 0]), torch.tensor([True, True, False, False]))
-    >>> known.index.tolist(), known.classes.tolist(), known.num_classes
-    ([0, 1], [0, 1], 2)
-    >>> both = known.with_pseudo(torch.tensor([3, 2]), torch.tensor([1, 0]))
-    >>> both.dense().tolist(), both.is_train.tolist()
-    ([0, 1, 0, 1], [True, True, False, False])
+    Example:
+        >>> known = KnownLabels.from_mask(torch.tensor([0, 1, 1, 0]), torch.tensor([True, True, False, False]))
+        >>> known.index.tolist(), known.classes.tolist(), known.num_classes
+        ([0, 1], [0, 1], 2)
+        >>> both = known.with_pseudo(torch.tensor([3, 2]), torch.tensor([1, 0]))
+        >>> both.dense().tolist(), both.is_train.tolist()
+        ([0, 1, 0, 1], [True, True, False, False])
     """
 
     index: Tensor
@@ -38,16 +43,25 @@ class KnownLabels:
 
     @classmethod
     def from_mask(cls, y: Tensor, mask: Tensor, num_classes: int | None = None) -> KnownLabels:
-        """The training labels ``y[mask]``; ``y`` is read nowhere else, so hidden entries may hold anything.
+        """Take the training labels ``y[mask]``; ``y`` is read nowhere else, so hidden entries may hold anything.
 
-        Without ``num_classes`` it is the largest training class plus one.
+        Args:
+            y: The class of each node, int64 [N].
+            mask: True for training nodes, bool [N].
+            num_classes: Number of classes; the largest training class plus one without it.
+
+        Returns:
+            The training labels.
+
+        Raises:
+            InputError: If shapes or types are wrong, there is no training node, or a class is out of range.
         """
         if not isinstance(y, Tensor) or y.dim() != 1:
             raise InputError(f"y must be a tensor of shape [N], got {_describe(y)}")
         if not isinstance(mask, Tensor) or mask.dtype != torch.bool or mask.dim() != 1:
             raise InputError(f"train_mask must be a boolean tensor of shape [N], got {_describe(mask)}")
         if mask.numel() != y.numel():
-            raise InputError(f"train_mask must have one entry a node ({y.numel()}), got {mask.numel()}")
+            raise InputError(f"train_mask must have one entry per node ({y.numel()}), got {mask.numel()}")
         index = mask.to(y.device).nonzero().view(-1)
         return cls.from_index(index, y[index], num_nodes=y.numel(), num_classes=num_classes)
 
@@ -55,10 +69,24 @@ class KnownLabels:
     def from_index(
         cls, index: Tensor, classes: Tensor, *, num_nodes: int, num_classes: int | None = None
     ) -> KnownLabels:
-        """The training labels given as node ids and their classes.
+        """Take training labels as node ids and their classes.
 
-        >>> KnownLabels.from_index(torch.tensor([3, 0]), torch.tensor([1, 0]), num_nodes=4).index.tolist()
-        [0, 3]
+        Args:
+            index: Ids of the training nodes, int64 [M], in any order.
+            classes: Their classes, int64 [M].
+            num_nodes: Number of nodes of the graph.
+            num_classes: Number of classes; the largest training class plus one without it.
+
+        Returns:
+            The training labels, ordered by node.
+
+        Raises:
+            InputError: If shapes or types are wrong, there is no training node, a node is named twice, or an id or
+                a class is out of range.
+
+        Example:
+            >>> KnownLabels.from_index(torch.tensor([3, 0]), torch.tensor([1, 0]), num_nodes=4).index.tolist()
+            [0, 3]
         """
         index, classes = _checked(index, classes, num_nodes)
         if index.numel() == 0:
@@ -78,9 +106,18 @@ class KnownLabels:
         return cls(index, classes, is_train, num_nodes, num_classes)
 
     def with_pseudo(self, index: Tensor, classes: Tensor) -> KnownLabels:
-        """These labels with pseudo-labels added; earlier pseudo-labels are dropped, training labels are kept.
+        """Add pseudo-labels; earlier pseudo-labels are dropped, training labels are kept.
 
-        A node of the training set is refused: its true label must not be overwritten.
+        Args:
+            index: Ids of the pseudo-labelled nodes, int64 [M], in any order.
+            classes: Their classes, int64 [M].
+
+        Returns:
+            Training labels and the new pseudo-labels.
+
+        Raises:
+            InputError: If shapes or types are wrong, an id or a class is out of range, or a training node is
+                named: its true label must not be overwritten.
         """
         index, classes = _checked(index, classes, self.num_nodes, what="pseudo-labels")
         index, classes = index.to(self.index.device), classes.to(self.index.device)
@@ -98,7 +135,7 @@ class KnownLabels:
         return KnownLabels(joined, table[joined], is_train[joined], self.num_nodes, self.num_classes)
 
     def train_only(self) -> KnownLabels:
-        """These labels without pseudo-labels."""
+        """Return these labels without pseudo-labels."""
         if bool(self.is_train.all()):
             return self
         keep = self.is_train
@@ -106,14 +143,28 @@ class KnownLabels:
             self.index[keep], self.classes[keep], self.is_train[keep], self.num_nodes, self.num_classes
         )
 
+    def to(self, device: torch.device | str) -> KnownLabels:
+        """Move the tensors to a device.
+
+        Args:
+            device: The device.
+
+        Returns:
+            The same labels there.
+        """
+        if self.index.device == torch.device(device):
+            return self
+        index, classes, is_train = (part.to(device) for part in (self.index, self.classes, self.is_train))
+        return KnownLabels(index, classes, is_train, self.num_nodes, self.num_classes)
+
     def dense(self) -> Tensor:
-        """Class of every node as int64 [N], -1 where it is not known."""
+        """Return the class of every node, int64 [N], -1 where it is not known."""
         out = torch.full((self.num_nodes,), UNKNOWN, dtype=torch.int64, device=self.index.device)
         out[self.index] = self.classes
         return out
 
     def one_hot(self) -> Tensor:
-        """One-hot rows of the labelled nodes, float64 [M, K], in the order of ``index``."""
+        """Return the one-hot rows of the labelled nodes, float64 [M, K], in the order of ``index``."""
         return torch.nn.functional.one_hot(self.classes, self.num_classes).to(torch.float64)
 
 

@@ -17,14 +17,20 @@ _OUT = -1e200
 
 
 def log_joint(histograms: Tensor, prior: Tensor, conditional: Tensor) -> Tensor:
-    """log of prior times likelihood, float64 [R, K] (Eq. 2: the product over neighbors, here a sum).
+    """Compute the logarithm of prior times likelihood (Eq. 2: the product over neighbors is a sum here).
 
-    ``histograms`` [R, K] counts labelled neighbors by class. ``prior`` is [K] or one a row, [R, K];
-    ``conditional`` is [K, K] or one a row, [R, K, K]. A class that the prior or a neighbor rules out has -inf.
+    Args:
+        histograms: Labelled neighbors by class, [R, K].
+        prior: The prior [K], or one per row, [R, K].
+        conditional: P(neighbor's class | class) [K, K], or one per row, [R, K, K].
 
-    >>> prior, conditional = torch.tensor([0.5, 0.5]), torch.tensor([[0.5, 0.5], [0.0, 1.0]])
-    >>> log_joint(torch.tensor([[2, 0]]), prior, conditional).exp()
-    tensor([[0.1250, 0.0000]], dtype=torch.float64)
+    Returns:
+        One row per node, float64 [R, K]; -inf for a class that the prior or a neighbor rules out.
+
+    Example:
+        >>> prior, conditional = torch.tensor([0.5, 0.5]), torch.tensor([[0.5, 0.5], [0.0, 1.0]])
+        >>> log_joint(torch.tensor([[2, 0]]), prior, conditional).exp()
+        tensor([[0.1250, 0.0000]], dtype=torch.float64)
     """
     logs = conditional.to(torch.float64).log().clamp_(min=_LOG_ZERO)
     counts = histograms.to(torch.float64)
@@ -35,16 +41,25 @@ def log_joint(histograms: Tensor, prior: Tensor, conditional: Tensor) -> Tensor:
 
 
 def posterior(histograms: Tensor, prior: Tensor, conditional: Tensor) -> Tensor:
-    """P(class k | neighbors' classes), float64 [R, K] (Eq. 1); arguments as for :func:`log_joint`.
+    """Compute the posterior P(class k | neighbors' classes) of each node (Eq. 1).
 
     A row without labelled neighbors is the prior, and so is a row for which every class has probability 0.
 
-    >>> prior = torch.tensor([0.5, 0.5])
-    >>> heterophilic = torch.tensor([[0.2, 0.8], [0.8, 0.2]])
-    >>> posterior(torch.tensor([[0, 1], [0, 0], [200_000, 0]]), prior, heterophilic)
-    tensor([[0.8000, 0.2000],
-            [0.5000, 0.5000],
-            [0.0000, 1.0000]], dtype=torch.float64)
+    Args:
+        histograms: Labelled neighbors by class, [R, K].
+        prior: The prior [K], or one per row, [R, K].
+        conditional: P(neighbor's class | class) [K, K], or one per row, [R, K, K].
+
+    Returns:
+        One distribution per node, float64 [R, K].
+
+    Example:
+        >>> prior = torch.tensor([0.5, 0.5])
+        >>> heterophilic = torch.tensor([[0.2, 0.8], [0.8, 0.2]])
+        >>> posterior(torch.tensor([[0, 1], [0, 0], [200_000, 0]]), prior, heterophilic)
+        tensor([[0.8000, 0.2000],
+                [0.5000, 0.5000],
+                [0.0000, 1.0000]], dtype=torch.float64)
     """
     weights = log_joint(histograms, prior, conditional)
     best = weights.amax(dim=1, keepdim=True)
@@ -58,39 +73,74 @@ def posterior(histograms: Tensor, prior: Tensor, conditional: Tensor) -> Tensor:
 
 
 def without_evidence(histograms: Tensor, prior: Tensor, conditional: Tensor) -> Tensor:
-    """True [R] for rows that fall back to the prior: no labelled neighbor, or none that any class allows.
+    """Find the rows that fall back to the prior: no labelled neighbor, or none that any class allows.
 
-    >>> prior, conditional = torch.tensor([0.5, 0.5]), torch.full((2, 2), 0.5)
-    >>> without_evidence(torch.tensor([[0, 0], [1, 0]]), prior, conditional).tolist()
-    [True, False]
+    Args:
+        histograms: Labelled neighbors by class, [R, K].
+        prior: The prior [K], or one per row, [R, K].
+        conditional: P(neighbor's class | class) [K, K], or one per row, [R, K, K].
+
+    Returns:
+        True for those rows, bool [R].
+
+    Example:
+        >>> prior, conditional = torch.tensor([0.5, 0.5]), torch.full((2, 2), 0.5)
+        >>> without_evidence(torch.tensor([[0, 0], [1, 0]]), prior, conditional).tolist()
+        [True, False]
     """
     best = log_joint(histograms, prior, conditional).amax(dim=1)
     return (histograms.sum(dim=1) == 0) | torch.isneginf(best)
 
 
 def add_uniform_noise(distribution: Tensor, beta: float) -> Tensor:
-    """``(P + beta / K) / (1 + beta)``: uniform noise of weight ``beta``, rescaled to sum to 1 (under Eq. 4).
+    """Add uniform noise and rescale to sum to 1: ``(P + beta / K) / (1 + beta)`` (under Eq. 4).
 
-    >>> add_uniform_noise(torch.tensor([[1.0, 0.0]]), 1.0).tolist()
-    [[0.75, 0.25]]
+    Args:
+        distribution: One distribution per row, [R, K].
+        beta: Weight of the noise.
+
+    Returns:
+        The noisy distributions, [R, K].
+
+    Example:
+        >>> add_uniform_noise(torch.tensor([[1.0, 0.0]]), 1.0).tolist()
+        [[0.75, 0.25]]
     """
     return (distribution + beta / distribution.size(-1)).div_(1 + beta)
 
 
 def add_off_target_noise(distribution: Tensor, beta: float, classes: Tensor) -> Tensor:
-    """``(1 - beta) P + beta / (K - 1)`` on every class but the node's own, as the published code has it.
+    """Add noise to every class but the node's own, as the published code does: ``(1 - beta) P + beta / (K - 1)``.
 
-    >>> add_off_target_noise(torch.tensor([[1.0, 0.0, 0.0]]), 0.5, torch.tensor([0])).tolist()
-    [[0.5, 0.25, 0.25]]
+    Args:
+        distribution: One distribution per row, [R, K].
+        beta: Weight of the noise, in [0, 1].
+        classes: The own class of each row, int64 [R].
+
+    Returns:
+        The noisy distributions, [R, K].
+
+    Example:
+        >>> add_off_target_noise(torch.tensor([[1.0, 0.0, 0.0]]), 0.5, torch.tensor([0])).tolist()
+        [[0.5, 0.25, 0.25]]
     """
     k = distribution.size(-1)
     return (1 - beta) * distribution + beta / (k - 1) * (1 - one_hot(classes, k).to(distribution.dtype))
 
 
 def mix(noisy: Tensor, classes: Tensor, alpha: float) -> Tensor:
-    """``alpha * noisy + (1 - alpha) * one_hot`` with the one-hot rows of ``classes`` [R] (Eq. 4).
+    """Mix distributions with one-hot labels: ``alpha * noisy + (1 - alpha) * one_hot`` (Eq. 4).
 
-    >>> mix(torch.tensor([[0.5, 0.5]]), torch.tensor([0]), 0.5).tolist()
-    [[0.75, 0.25]]
+    Args:
+        noisy: One distribution per row, [R, K].
+        classes: The own class of each row, int64 [R].
+        alpha: Weight of the distributions, in [0, 1].
+
+    Returns:
+        The soft labels, [R, K].
+
+    Example:
+        >>> mix(torch.tensor([[0.5, 0.5]]), torch.tensor([0]), 0.5).tolist()
+        [[0.75, 0.25]]
     """
     return alpha * noisy + (1 - alpha) * one_hot(classes, noisy.size(-1)).to(noisy.dtype)

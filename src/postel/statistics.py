@@ -3,8 +3,10 @@
 Everything is an integer until the last moment, so counts of any partition of the edges add up to the counts of
 the whole graph, exactly.
 
-An entry (i, j) of ``edge_index`` makes j a neighbor of i; a repeated entry counts each time; a self-loop is no
-neighbor unless ``self_loops=True``.
+An entry (i, j) of ``edge_index`` makes j a neighbor of i: wherever labels are counted, i is called the center and
+j the neighbor. (Where a network passes messages along the same entry, i is the source and j the target: see
+:mod:`postel.graph.operators`.) A repeated entry counts each time; a self-loop is no neighbor unless
+``self_loops=True``.
 """
 
 from __future__ import annotations
@@ -30,10 +32,12 @@ _Block = TypeVar("_Block")
 
 @dataclass(frozen=True, eq=False)
 class EdgeCounts:
-    """What the edges say: ``pairs`` [K, K] and ``histograms`` [R, K]; add the counts of shards with ``+``.
+    """What the edges say; the counts of shards add up with ``+``.
 
-    ``pairs[n, m]`` counts entries (u, v) with centre u of class n and neighbor v of class m (Eq. 3);
-    ``histograms[r, m]`` counts the neighbors of class m of the r-th wanted node.
+    Args:
+        pairs: ``pairs[n, m]`` counts entries with a center of class n and a neighbor of class m (Eq. 3),
+            int64 [K, K].
+        histograms: ``histograms[r, m]`` counts the neighbors of class m of the r-th wanted node, int32 [R, K].
     """
 
     pairs: Tensor
@@ -44,7 +48,15 @@ class EdgeCounts:
 
 
 def check_edge_index(edge_index: Tensor, num_nodes: int) -> None:
-    """Raise one clear sentence unless ``edge_index`` is an integer tensor [2, E] of ids below ``num_nodes``."""
+    """Check that edge entries have the right shape and type and name nodes that there are.
+
+    Args:
+        edge_index: The edge entries.
+        num_nodes: Number of nodes.
+
+    Raises:
+        InputError: If ``edge_index`` is no integer tensor [2, E] of ids in [0, ``num_nodes``).
+    """
     if not isinstance(edge_index, Tensor):
         raise InputError(f"edge_index must be a tensor of shape [2, E], got {type(edge_index).__name__}")
     if edge_index.dim() != 2 or edge_index.size(0) != 2:
@@ -61,11 +73,18 @@ def check_edge_index(edge_index: Tensor, num_nodes: int) -> None:
 
 
 def class_counts(known: KnownLabels) -> Tensor:
-    """Labelled nodes of each class, int64 [K].
+    """Count the labelled nodes of each class.
 
-    >>> known = KnownLabels.from_index(torch.tensor([0, 1, 2]), torch.tensor([0, 1, 1]), num_nodes=4)
-    >>> class_counts(known).tolist()
-    [1, 2]
+    Args:
+        known: The labels.
+
+    Returns:
+        The counts, int64 [K].
+
+    Example:
+        >>> known = KnownLabels.from_index(torch.tensor([0, 1, 2]), torch.tensor([0, 1, 1]), num_nodes=4)
+        >>> class_counts(known).tolist()
+        [1, 2]
     """
     return torch.bincount(known.classes, minlength=known.num_classes)
 
@@ -78,20 +97,28 @@ def count_edges(
     self_loops: bool = False,
     centers: str = "labelled",
 ) -> EdgeCounts:
-    """Counts over the entries of ``edge_index``, with histograms for the nodes ``rows`` (all N without it).
+    """Count edge entries by the classes of their two ends, and the labelled neighbors of nodes by class.
 
-    ``centers="train"`` lets only training nodes be centres of ``pairs``; neighbors are labelled nodes always.
-    ``edge_index`` may be any shard of the edges; :func:`check_edge_index` has to have passed it.
+    Args:
+        edge_index: Edge entries [2, E] that passed :func:`check_edge_index`: all of a graph's, or any shard.
+        known: The labels; neighbors are always labelled nodes.
+        rows: The nodes whose histograms are wanted, int64 [R]; all N without it.
+        self_loops: Whether a self-loop makes a node its own neighbor.
+        centers: Which nodes are centers of ``pairs``: all ``"labelled"`` ones, or ``"train"`` nodes only.
 
-    >>> edges = torch.tensor([[0, 0, 1, 2, 3, 3], [1, 2, 0, 0, 0, 3]])
-    >>> known = KnownLabels.from_index(torch.tensor([0, 1, 2]), torch.tensor([0, 1, 1]), num_nodes=4)
-    >>> counts = count_edges(edges, known)
-    >>> counts.pairs.tolist(), counts.histograms.tolist()
-    ([[0, 2], [2, 0]], [[0, 2], [1, 0], [1, 0], [1, 0]])
+    Returns:
+        The counts.
+
+    Example:
+        >>> edges = torch.tensor([[0, 0, 1, 2, 3, 3], [1, 2, 0, 0, 0, 3]])
+        >>> known = KnownLabels.from_index(torch.tensor([0, 1, 2]), torch.tensor([0, 1, 1]), num_nodes=4)
+        >>> counts = count_edges(edges, known)
+        >>> counts.pairs.tolist(), counts.histograms.tolist()
+        ([[0, 2], [2, 0]], [[0, 2], [1, 0], [1, 0], [1, 0]])
     """
     k, device = known.num_classes, edge_index.device
-    # Class k stands for "not labelled". Such centres are counted like the others and cut off at the end, which
-    # costs less than leaving them out. Centres whose histogram is wanted have k + 1 added to their class, so that
+    # Class k stands for "not labelled". Such centers are counted like the others and cut off at the end, which
+    # costs less than leaving them out. Centers whose histogram is wanted have k + 1 added to their class, so that
     # one look-up tells both.
     small = torch.uint8 if 2 * (k + 1) <= 256 else torch.int32
     neighbor_class = _table(known, known, small, device)
@@ -111,17 +138,17 @@ def count_edges(
     lock = Lock()
 
     def count_block(entries: Tensor) -> None:
-        sources, targets = entries
-        classes = neighbor_class.index_select(0, targets)
+        center, neighbor = entries
+        classes = neighbor_class.index_select(0, neighbor)
         if not all_labelled:
-            sources, targets, classes = _select(classes < k, sources, targets, classes)
-        if not self_loops and _any_equal(sources, targets):
-            sources, classes = _select(sources != targets, sources, classes)
-        codes = center_code.index_select(0, sources)
+            center, neighbor, classes = _select(classes < k, center, neighbor, classes)
+        if not self_loops and _any_equal(center, neighbor):
+            center, classes = _select(center != neighbor, center, classes)
+        codes = center_code.index_select(0, center)
         block_pairs = torch.bincount(codes.to(code_type).mul_(k + 1).add_(classes), minlength=bins)
-        places = sources.to(torch.int64)
+        places = center.to(torch.int64)
         if rank is not None:
-            places, classes = _select(codes > k, sources, classes)
+            places, classes = _select(codes > k, center, classes)
             places = rank.index_select(0, places).to(torch.int64)
         places = places * k + classes
         close = _counted(places)
@@ -165,7 +192,7 @@ def _any_equal(first: Tensor, second: Tensor) -> bool:
 
 
 def _counted(places: Tensor) -> tuple[int, Tensor] | None:
-    """How often each of ``places`` int64 [M] occurs, from the lowest on, or None where they lie far apart.
+    """Count how often each of ``places`` int64 [M] occurs, from the lowest on, or None where they lie far apart.
 
     In sorted edges a block's places lie close together; then this is faster than adding them one by one.
     """
@@ -178,7 +205,13 @@ def _counted(places: Tensor) -> tuple[int, Tensor] | None:
 
 
 def for_each_block(function: Callable[[_Block], None], blocks: Sequence[_Block], workers: int) -> None:
-    """Call ``function`` on every block, on ``workers`` threads: torch lets go of the interpreter's lock."""
+    """Call a function on every block, on several threads: torch lets go of the interpreter's lock.
+
+    Args:
+        function: What is called; its results are dropped.
+        blocks: What it is called with.
+        workers: Number of threads.
+    """
     if workers == 1 or len(blocks) < 2:
         for block in blocks:
             function(block)
@@ -189,32 +222,55 @@ def for_each_block(function: Callable[[_Block], None], blocks: Sequence[_Block],
 
 
 def prior(counts: Tensor) -> Tensor:
-    """Share of each class among the labelled nodes, float64 [K].
+    """Estimate the prior: the share of each class among the labelled nodes.
 
-    >>> prior(torch.tensor([1, 3])).tolist()
-    [0.25, 0.75]
+    Args:
+        counts: Labelled nodes of each class, int64 [K].
+
+    Returns:
+        The prior, float64 [K].
+
+    Example:
+        >>> prior(torch.tensor([1, 3])).tolist()
+        [0.25, 0.75]
     """
     return normalize_rows(counts)
 
 
 def conditional(pairs: Tensor) -> Tensor:
-    """P(neighbor's class m | class n), float64 [K, K] with rows n (Eq. 3); uniform where class n has no pair.
+    """Estimate P(neighbor's class m | center's class n) (Eq. 3).
 
-    >>> conditional(torch.tensor([[1, 3], [0, 0]])).tolist()
-    [[0.25, 0.75], [0.5, 0.5]]
+    Args:
+        pairs: Entries by the classes of center and neighbor, [K, K].
+
+    Returns:
+        The conditional, float64 [K, K] with one row per class n; uniform where class n has no pair.
+
+    Example:
+        >>> conditional(torch.tensor([[1, 3], [0, 0]])).tolist()
+        [[0.25, 0.75], [0.5, 0.5]]
     """
     return normalize_rows(pairs)
 
 
 def normalized_conditional(histograms: Tensor, classes: Tensor, num_classes: int) -> Tensor:
-    """The conditional in which every labelled node weighs the same, however many neighbors it has, [K, K].
+    """Estimate the conditional so that every labelled node weighs the same, however many neighbors it has.
 
-    ``histograms`` [M, K] are those of the centres and ``classes`` [M] their classes: each histogram is scaled to
-    1, summed over its class, and the rows are normalised. Centres without labelled neighbors say nothing.
+    Each histogram is scaled to sum to 1, summed over its class, and the rows are normalised. Centers without
+    labelled neighbors say nothing.
 
-    >>> histograms = torch.tensor([[3, 1], [0, 1], [0, 0]])
-    >>> normalized_conditional(histograms, torch.tensor([0, 0, 1]), 2).tolist()
-    [[0.375, 0.625], [0.5, 0.5]]
+    Args:
+        histograms: Labelled neighbors of the centers by class, [M, K].
+        classes: Classes of the centers, int64 [M].
+        num_classes: Number of classes.
+
+    Returns:
+        The conditional, float64 [K, K].
+
+    Example:
+        >>> histograms = torch.tensor([[3, 1], [0, 1], [0, 0]])
+        >>> normalized_conditional(histograms, torch.tensor([0, 0, 1]), 2).tolist()
+        [[0.375, 0.625], [0.5, 0.5]]
     """
     totals = histograms.sum(dim=1, keepdim=True)
     shares = histograms.to(torch.float64) / totals.clamp(min=1)
@@ -223,7 +279,14 @@ def normalized_conditional(histograms: Tensor, classes: Tensor, num_classes: int
 
 
 def normalize_rows(counts: Tensor) -> Tensor:
-    """Rows (the last dimension) scaled to sum to 1, in float64; a row of zeros becomes uniform."""
+    """Scale rows to sum to 1; a row of zeros becomes uniform.
+
+    Args:
+        counts: Numbers of at least 0, rows in the last dimension.
+
+    Returns:
+        The distributions, float64.
+    """
     totals = counts.sum(dim=-1, keepdim=True)
     shares = counts.to(torch.float64) / totals.clamp(min=1) if not counts.is_floating_point() else counts / totals
     return torch.where(totals > 0, shares, 1.0 / counts.size(-1))

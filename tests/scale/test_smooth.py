@@ -122,7 +122,7 @@ def test_soft_labels_join_a_data_by_id(tmp_path: Path, store: Callable[..., Path
         join_soft_labels(data, out, ids=["z", "b", "c"])
     with pytest.raises(InputError, match="has none of the nodes"):
         join_soft_labels(data, out, ids=["x", "y", "z"])
-    with pytest.raises(InputError, match="ids must have one entry a node"):
+    with pytest.raises(InputError, match="ids must have one entry per node"):
         join_soft_labels(data, out, ids=["x"])
     with pytest.raises(InputError, match="ids must differ"):
         join_soft_labels(data, out, ids=["b", "b", "a"])

@@ -245,11 +245,11 @@ def test_als_targets_move_from_one_hot_to_the_refined_label() -> None:
         (lambda: SALS(-0.1), r"smoothing must lie in \[0, 1\]"),
         (lambda: SALS(weight="degree"), "weight must be one of"),
         (lambda: SALS(isolated="zero"), "isolated must be one of"),
-        (lambda: ALS(steps=0), "steps must be a whole number of at least 1"),
+        (lambda: ALS(steps=0), "steps must be a whole number above 0"),
         (lambda: ALS(anchor=0), "anchor must be above 0"),
         (lambda: ALS(restart=2), r"restart must lie in \[0, 1\]"),
         (lambda: Distillation(weight=2), r"weight must lie in \[0, 1\]"),
-        (lambda: Distillation(temperature=0), "temperature must be above 0"),
+        (lambda: Distillation(temperature=0), "temperature must be a number above 0"),
         (lambda: Distillation(nodes="test"), "nodes must be one of"),
     ],
 )

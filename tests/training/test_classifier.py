@@ -12,10 +12,9 @@ from torch import nn
 from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
 
-import postel.smoothers.postel as postel_method
 from postel.errors import InputError
 from postel.labels import KnownLabels
-from postel.smoothers import ALS, SALS, Distillation, OneHot, PosteL, UniformSmoothing
+from postel.smoothers import ALS, SALS, Distillation, OneHot, PosteL, UniformSmoothing, evidence
 from postel.training import NodeClassifier
 
 NODES = 60
@@ -100,13 +99,13 @@ def test_every_method_trains_and_repeats_itself(smoother):
 
 def test_a_round_counts_the_edges_once_and_reports_what_it_counted(monkeypatch):
     data, counted = _data(), []
-    count = postel_method.count_edges
+    count = evidence.count_edges
 
     def counting(edge_index, known, **options):
         counted.append(options["rows"].numel())
         return count(edge_index, known, **options)
 
-    monkeypatch.setattr(postel_method, "count_edges", counting)
+    monkeypatch.setattr(evidence, "count_edges", counting)
     model = _quick(smoother=PosteL(), pseudo_labels=2, max_epochs=5).fit(data)
     train = int(data.train_mask.sum())
     assert counted == [train] * len(model.history_) and len(counted) >= 2

@@ -73,7 +73,7 @@ def _wanted(data: Data, ids: Any) -> Any:
         return pa.array(np.arange(n))
     wanted = pa.array(ids.numpy() if isinstance(ids, Tensor) else ids)
     if len(wanted) != n:
-        raise InputError(f"ids must have one entry a node ({n}), got {len(wanted)}")
+        raise InputError(f"ids must have one entry per node ({n}), got {len(wanted)}")
     if len(wanted.unique()) < len(wanted):
         raise InputError("ids must differ from node to node")
     return wanted

@@ -35,14 +35,25 @@ SMOOTHERS: dict[str, type[Smoother]] = {
 
 
 def make_smoother(name: str, **params: Any) -> Smoother:
-    """The method called ``name`` with these hyper-parameters.
+    """Make a soft-label method from its name.
 
-    >>> make_smoother("uniform", epsilon=0.3)
-    UniformSmoothing(epsilon=0.3)
-    >>> make_smoother("sals", epsilon=0.3)
-    Traceback (most recent call last):
-        ...
-    postel.errors.InputError: sals takes smoothing, weight, isolated, ...; got epsilon
+    Args:
+        name: The method's name, as commands and results spell it.
+        **params: Its hyper-parameters.
+
+    Returns:
+        The method.
+
+    Raises:
+        InputError: If there is no such method, or it has no such hyper-parameter.
+
+    Example:
+        >>> make_smoother("uniform", epsilon=0.3)
+        UniformSmoothing(epsilon=0.3)
+        >>> make_smoother("sals", epsilon=0.3)
+        Traceback (most recent call last):
+            ...
+        postel.errors.InputError: sals takes smoothing, weight, isolated, ...; got epsilon
     """
     if name not in SMOOTHERS:
         raise InputError(f"there is no method {name!r}; choose from {', '.join(SMOOTHERS)}")

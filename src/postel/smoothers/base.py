@@ -1,4 +1,4 @@
-"""What every soft-label method shares: the checks, the transform, and the one method that each writes."""
+"""What every soft-label method shares: the transform, its checks, and the one method that each writes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
+from torch_geometric.utils import remove_self_loops
 
-from postel.checks import check_choice as check_choice
-from postel.checks import check_count as check_count
-from postel.checks import check_number as check_number
 from postel.errors import InputError
 from postel.labels import KnownLabels
 from postel.statistics import check_edge_index
@@ -40,7 +38,7 @@ class Smoother(BaseTransform):
     """A soft-label method, and the torch_geometric transform that adds its ``soft_y`` [N, K] to a ``Data``.
 
     A method is a subclass whose constructor arguments are its hyper-parameters, stored under their own names, and
-    which writes :meth:`_soft_labels`. Its name in commands and results is its file's name.
+    which writes ``_soft_labels``. Its name in commands and results is its file's name.
     """
 
     num_classes: int | None = None
@@ -52,26 +50,36 @@ class Smoother(BaseTransform):
 
     @classmethod
     def method_name(cls) -> str:
-        """The method's name in commands and results."""
+        """Return the method's name in commands and results, which is the name of its file."""
         return cls.__module__.rpartition(".")[2]
 
     def params(self) -> dict[str, Any]:
-        """The constructor arguments of this object by name."""
+        """Return the constructor arguments of this object by name."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     def __repr__(self) -> str:
         defaults = {name: p.default for name, p in inspect.signature(type(self)).parameters.items()}
-        told = ", ".join(f"{name}={value!r}" for name, value in self.params().items() if value != defaults[name])
-        return f"{type(self).__name__}({told})"
+        changed = [f"{name}={value!r}" for name, value in self.params().items() if value != defaults[name]]
+        return f"{type(self).__name__}({', '.join(changed)})"
 
     @abstractmethod
     def _soft_labels(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> Tensor:
-        """A distribution a node, [N, K]; only ``known`` says anything of labels."""
+        """Return one distribution per node, [N, K]; labels come from ``known`` alone."""
 
     def soft_labels(self, edge_index: Tensor, known: KnownLabels, *, dtype: torch.dtype = torch.float64) -> Tensor:
-        """A distribution a node, [N, K]: soft labels for training nodes, the method's best guess elsewhere.
+        """Compute one distribution per node: soft labels for training nodes, the method's best guess elsewhere.
 
-        Pseudo-labels enter through ``known``: see :meth:`KnownLabels.with_pseudo`.
+        Args:
+            edge_index: The edge entries, int64 [2, E]; an entry (i, j) makes j a neighbor of i.
+            known: The labels that may be used: training labels, and pseudo-labels if there are any (see
+                :meth:`KnownLabels.with_pseudo <postel.KnownLabels.with_pseudo>`).
+            dtype: Type of the result.
+
+        Returns:
+            One distribution per node, [N, K].
+
+        Raises:
+            InputError: If ``edge_index`` has the wrong shape or type, or names a node that there is not.
         """
         check_edge_index(edge_index, known.num_nodes)
         return self._soft_labels(edge_index, known, dtype)
@@ -84,7 +92,7 @@ class Smoother(BaseTransform):
         dtype: torch.dtype = torch.float64,
         validate: bool = True,
     ) -> TrainTargets:
-        """The soft labels of the training nodes alone, with the statistics that they were made from.
+        """Compute the soft labels of the training nodes alone, with the statistics that they were made from.
 
         This is what :class:`~postel.NodeClassifier` asks for in every round. A method that can leave out the rows
         of other nodes, or that has statistics to report, overrides :meth:`_train_targets`.
@@ -112,24 +120,46 @@ class Smoother(BaseTransform):
         return self._train_targets(edge_index, known, dtype)
 
     def _train_targets(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> TrainTargets:
-        """The rows and statistics of :meth:`train_targets`; ``edge_index`` is checked."""
+        """Return the rows and statistics of :meth:`train_targets`; ``edge_index`` is checked."""
         index = known.train_only().index.to(edge_index.device)
         return TrainTargets(self._soft_labels(edge_index, known, dtype)[index])
 
     def forward(self, data: Data) -> Data:
-        """``data`` with ``soft_y``; the caller's object is left alone (``__call__`` hands a shallow copy)."""
+        """Add ``soft_y`` to a graph; calling the transform hands over a shallow copy of the caller's object.
+
+        Args:
+            data: A graph with ``edge_index``, ``y`` and ``train_mask``.
+
+        Returns:
+            ``data`` with ``soft_y``, float32 [N, K].
+
+        Raises:
+            InputError: If something is missing or has the wrong shape or type.
+        """
         known = known_labels(data, self.num_classes)
         data.soft_y = self.soft_labels(data.edge_index, known, dtype=torch.float32)
         return data
 
     def with_pseudo_labels(self, data: Data, pseudo_labels: Tensor) -> Data:
-        """A shallow copy of ``data`` whose ``soft_y`` also uses ``pseudo_labels`` [N], a class a node or -1.
+        """Add a ``soft_y`` to a copy of the graph that also uses the classes that a model predicted.
 
         Training nodes keep their own labels, so a model's most probable classes can be passed as they are.
+
+        Args:
+            data: A graph with ``edge_index``, ``y`` and ``train_mask``.
+            pseudo_labels: One class per node, int64 [N]; -1 for a node without one.
+
+        Returns:
+            A shallow copy of ``data`` with ``soft_y``, float32 [N, K].
+
+        Raises:
+            InputError: If something is missing or has the wrong shape or type.
         """
         known = known_labels(data, self.num_classes)
         if not isinstance(pseudo_labels, Tensor) or tuple(pseudo_labels.shape) != (known.num_nodes,):
-            raise InputError(f"pseudo_labels must be an integer tensor with one entry a node ({known.num_nodes})")
+            raise InputError(
+                f"pseudo_labels must be an integer tensor with one entry per node ({known.num_nodes})"
+            )
         candidates = pseudo_labels.to(known.index.device, copy=True)
         if not candidates.is_floating_point():
             candidates[known.index] = -1
@@ -141,9 +171,18 @@ class Smoother(BaseTransform):
 
 
 def known_labels(data: Data, num_classes: int | None = None) -> KnownLabels:
-    """The training labels of ``data``; the number of classes is the argument's, else ``data.num_classes``'s.
+    """Take the training labels out of a graph; no other label is looked at.
 
-    Where neither is there, it is the largest training label plus one: other labels are never looked at.
+    Args:
+        data: A graph with ``edge_index``, ``y`` and ``train_mask``.
+        num_classes: Number of classes; without it ``data.num_classes``, and where that is missing too the largest
+            training label plus one.
+
+    Returns:
+        The training labels.
+
+    Raises:
+        InputError: If something is missing or has the wrong shape or type.
     """
     for name, what in (
         ("edge_index", "the edges, int64 [2, E]"),
@@ -161,21 +200,35 @@ def known_labels(data: Data, num_classes: int | None = None) -> KnownLabels:
         )
     x = getattr(data, "x", None)
     if isinstance(y, Tensor) and x is not None and x.size(0) != y.size(0):
-        raise InputError(f"y must have one entry a node ({x.size(0)} rows in x), got {y.size(0)}")
+        raise InputError(f"y must have one entry per node ({x.size(0)} rows in x), got {y.size(0)}")
     if num_classes is None and "num_classes" in data:
         num_classes = int(data.num_classes)
     return KnownLabels.from_mask(y, mask, num_classes)
 
 
 def neighbor_entries(edge_index: Tensor, self_loops: bool) -> tuple[Tensor, Tensor]:
-    """Nodes and their neighbors, int64 [E] each, without self-loops unless they are wanted."""
-    sources, targets = edge_index.to(torch.int64)
-    if self_loops:
-        return sources, targets
-    keep = sources != targets
-    return sources[keep], targets[keep]
+    """Split edge entries (i, j) into centers i and their neighbors j.
+
+    Args:
+        edge_index: The edge entries [2, E].
+        self_loops: Whether self-loops are kept.
+
+    Returns:
+        Centers and neighbors, int64 [E] each.
+    """
+    edge_index = edge_index.to(torch.int64)
+    centers, neighbors = edge_index if self_loops else remove_self_loops(edge_index)[0]
+    return centers, neighbors
 
 
-def degrees(sources: Tensor, num_nodes: int) -> Tensor:
-    """How many neighbors each node has, float64 [N]; 1 for a node without any, so that it can divide."""
-    return torch.bincount(sources, minlength=num_nodes).clamp(min=1).to(torch.float64)
+def degrees(centers: Tensor, num_nodes: int) -> Tensor:
+    """Count the neighbors of each node.
+
+    Args:
+        centers: The center of each entry, int64 [E].
+        num_nodes: Number of nodes.
+
+    Returns:
+        The counts, float64 [N]; 1 for a node without neighbors, so that they can divide.
+    """
+    return torch.bincount(centers, minlength=num_nodes).clamp(min=1).to(torch.float64)

@@ -3,38 +3,89 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax, softmax
 from torch_geometric.data import Data
 
+from postel.checks import check_choice, check_number, check_positive
 from postel.errors import InputError
 from postel.labels import KnownLabels
-from postel.smoothers.base import Smoother, check_choice, check_number, known_labels
+from postel.smoothers.base import Smoother, known_labels
+
+Nodes = Literal["train", "all"]
+
+
+def distillation_soft_labels(
+    known: KnownLabels,
+    teacher_logits: Tensor,
+    weight: float = 1.0,
+    *,
+    temperature: float = 1.0,
+    dtype: torch.dtype = torch.float64,
+) -> Tensor:
+    """Turn a teacher's logits into soft labels, mixed with the hard label at training nodes.
+
+    Args:
+        known: The labels; pseudo-labels are left out.
+        teacher_logits: The teacher's logits of all nodes, [N, K].
+        weight: Share of the teacher in the soft label of a training node, in [0, 1].
+        temperature: What the logits are divided by; above 0.
+        dtype: Type of the result; it is computed in float64 whatever it is.
+
+    Returns:
+        One distribution per node, [N, K].
+
+    Raises:
+        InputError: If an argument is out of its range or ``teacher_logits`` has the wrong shape.
+
+    Example:
+        >>> known = KnownLabels.from_index(torch.tensor([0]), torch.tensor([0]), num_nodes=2, num_classes=2)
+        >>> distillation_soft_labels(known, torch.zeros(2, 2), 0.5).tolist()
+        [[0.75, 0.25], [0.5, 0.5]]
+    """
+    _check(weight, temperature)
+    expected = (known.num_nodes, known.num_classes)
+    if tuple(teacher_logits.shape) != expected:
+        raise InputError(f"teacher_logits must have shape {list(expected)}, got {list(teacher_logits.shape)}")
+    rows = softmax(teacher_logits.detach().to(torch.float64) / temperature, dim=1)
+    train = known.train_only().to(rows.device)
+    rows[train.index] = weight * rows[train.index] + (1 - weight) * train.one_hot()
+    return rows.to(dtype)
 
 
 class Distillation(Smoother):
     """A teacher's probabilities as soft labels; the teacher is the same backbone trained on hard labels.
 
-    Re-implemented from its description: the paper tells neither temperature nor mixing, so they are arguments.
-    Loss: ``weight * T**2 * KL(teacher_T || student_T)`` over the ``nodes`` ("train" or "all"), plus
-    ``(1 - weight)`` times the cross-entropy with hard labels on training nodes. The defaults are the paper's
-    literal sentence: the teacher's output alone, at temperature 1, on training nodes. ``hard_mix=True`` mixes the
-    teacher's output and the hard label into one target instead of adding two losses.
+    Re-implemented from its description: the paper tells neither temperature nor mixing, so they are arguments. The
+    loss is ``weight * T**2 * KL(teacher_T || student_T)`` over the ``nodes``, plus ``(1 - weight)`` times the
+    cross-entropy with hard labels on training nodes. The defaults are the paper's literal sentence: the teacher's
+    output alone, at temperature 1, on training nodes.
 
-    As a transform it needs a teacher's logits in ``data.teacher_logits`` [N, K].
+    As a transform it needs a teacher's logits in ``data.teacher_logits`` [N, K]:
+    :func:`~postel.functional.distillation_soft_labels`.
 
-    >>> data = Data(
-    ...     edge_index=torch.tensor([[0, 1], [1, 0]]),
-    ...     y=torch.tensor([0, 1]),
-    ...     train_mask=torch.tensor([True, False]),
-    ...     num_classes=2,
-    ...     teacher_logits=torch.tensor([[0.0, 0.0], [0.0, 0.0]]),
-    ... )
-    >>> Distillation(weight=0.5)(data).soft_y.tolist()
-    [[0.75, 0.25], [0.5, 0.5]]
+    Args:
+        weight: Share of the teacher, in [0, 1].
+        temperature: What teacher's and student's logits are divided by; above 0.
+        nodes: Where the student follows the teacher: on ``"train"`` nodes or on ``"all"``.
+        hard_mix: Whether the teacher's output and the hard label are mixed into one target, instead of adding two
+            losses.
+        num_classes: Number of classes, where ``data.num_classes`` is missing and the last classes have no
+            training node.
+
+    Example:
+        >>> data = Data(
+        ...     edge_index=torch.tensor([[0, 1], [1, 0]]),
+        ...     y=torch.tensor([0, 1]),
+        ...     train_mask=torch.tensor([True, False]),
+        ...     num_classes=2,
+        ...     teacher_logits=torch.tensor([[0.0, 0.0], [0.0, 0.0]]),
+        ... )
+        >>> Distillation(weight=0.5)(data).soft_y.tolist()
+        [[0.75, 0.25], [0.5, 0.5]]
     """
 
     def __init__(
@@ -42,18 +93,15 @@ class Distillation(Smoother):
         weight: float = 1.0,
         *,
         temperature: float = 1.0,
-        nodes: Literal["train", "all"] = "train",
+        nodes: Nodes = "train",
         hard_mix: bool = False,
         num_classes: int | None = None,
     ) -> None:
-        check_number("weight", weight, 0, 1)
-        check_number("temperature", temperature, 0, torch.inf)
-        if temperature == 0:
-            raise InputError("temperature must be above 0, got 0")
-        check_choice("nodes", nodes, ("train", "all"))
+        _check(weight, temperature)
+        check_choice("nodes", nodes, get_args(Nodes))
         self.weight = weight
         self.temperature = temperature
-        self.nodes: Literal["train", "all"] = nodes
+        self.nodes: Nodes = nodes
         self.hard_mix = hard_mix
         self.num_classes = num_classes
 
@@ -63,34 +111,49 @@ class Distillation(Smoother):
         )
 
     def forward(self, data: Data) -> Data:
-        """``data`` with the mix of ``data.teacher_logits``'s softmax and the hard labels as ``soft_y``."""
+        """Add ``soft_y`` to a graph, made of ``data.teacher_logits`` and the hard labels.
+
+        Args:
+            data: A graph with ``edge_index``, ``y``, ``train_mask`` and ``teacher_logits``.
+
+        Returns:
+            ``data`` with ``soft_y``, float32 [N, K].
+
+        Raises:
+            InputError: If something is missing or has the wrong shape or type.
+        """
         known = known_labels(data, self.num_classes)
         if "teacher_logits" not in data:
             return super().forward(data)
-        rows = self._targets(known, data.teacher_logits)
-        data.soft_y = rows.to(torch.float32)
+        data.soft_y = distillation_soft_labels(
+            known, data.teacher_logits, self.weight, temperature=self.temperature, dtype=torch.float32
+        )
         return data
-
-    def _targets(self, known: KnownLabels, teacher: Tensor) -> Tensor:
-        """Teacher's probabilities, mixed with the hard label at training nodes, [N, K]."""
-        expected = (known.num_nodes, known.num_classes)
-        if tuple(teacher.shape) != expected:
-            raise InputError(f"teacher_logits must have shape {list(expected)}, got {list(teacher.shape)}")
-        rows = softmax(teacher.detach().to(torch.float64) / self.temperature, dim=1)
-        train = known.train_only()
-        index, own = train.index.to(rows.device), train.one_hot().to(rows.device)
-        rows[index] = self.weight * rows[index] + (1 - self.weight) * own
-        return rows
 
     def objective(
         self, edge_index: Tensor, known: KnownLabels, teacher_logits: Callable[[], Tensor]
     ) -> DistillationLoss:
-        """What a run minimises; ``teacher_logits()`` trains the teacher once and gives its logits [N, K]."""
+        """Train the teacher and make the loss of one run.
+
+        Args:
+            edge_index: The edge entries, int64 [2, E].
+            known: The labels; pseudo-labels are left out.
+            teacher_logits: A function that trains the teacher once and returns its logits [N, K].
+
+        Returns:
+            The loss; the teacher's output in it is fixed.
+        """
         return DistillationLoss(self, known.train_only(), teacher_logits())
 
 
 class DistillationLoss:
-    """The loss of one run with :class:`Distillation`: the teacher's output is computed once, before it."""
+    """The loss of one run with :class:`Distillation`: the teacher's output is computed once, before it.
+
+    Args:
+        method: The method, for its settings.
+        known: The training labels.
+        teacher: The teacher's logits, [N, K].
+    """
 
     lr: float | None = None
     weight_decay: float = 0.0
@@ -102,12 +165,23 @@ class DistillationLoss:
         everyone = torch.arange(known.num_nodes, device=teacher.device)
         self.taught = self.index if method.nodes == "train" else everyone
         if method.hard_mix:
-            self.targets = method._targets(known, teacher).to(torch.float32)[self.taught]
+            targets = distillation_soft_labels(
+                known, teacher, method.weight, temperature=method.temperature, dtype=torch.float32
+            )
         else:
-            self.targets = softmax(teacher.detach() / method.temperature, dim=1)[self.taught]
+            targets = softmax(teacher.detach() / method.temperature, dim=1)
+        self.targets = targets[self.taught]
 
     def loss(self, logits: Tensor, epoch: int) -> Tensor:
-        """Both terms, or the cross-entropy with the mixed target."""
+        """Compute both terms, or the cross-entropy with the mixed target.
+
+        Args:
+            logits: The student's logits of all nodes, [N, K].
+            epoch: Number of the epoch; the loss is the same in all of them.
+
+        Returns:
+            The loss, a scalar.
+        """
         if self.method.hard_mix:
             return -(self.targets * log_softmax(logits[self.taught], dim=1)).sum(dim=1).mean()
         t, weight = self.method.temperature, self.method.weight
@@ -117,5 +191,10 @@ class DistillationLoss:
         return weight * t**2 * divergence + (1 - weight) * hard
 
     def parameters(self) -> Sequence[nn.Parameter]:
-        """None: the teacher is fixed."""
+        """Return nothing: the teacher is fixed."""
         return []
+
+
+def _check(weight: float, temperature: float) -> None:
+    check_number("weight", weight, 0, 1)
+    check_positive("temperature", temperature)

@@ -2,78 +2,150 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
+from postel.checks import check_choice, check_number
 from postel.labels import KnownLabels
-from postel.smoothers.base import Smoother, check_choice, check_number, degrees, neighbor_entries
-from postel.statistics import class_counts, prior
+from postel.smoothers.base import Smoother, degrees, neighbor_entries
+from postel.statistics import check_edge_index, class_counts, prior
+
+Weight = Literal["mean", "sym", "inv_degree"]
+Isolated = Literal["one-hot", "uniform", "prior"]
+
+_POWER_OF_DEGREE: dict[Weight, float] = {"mean": 0.0, "sym": -0.5, "inv_degree": -1.0}
+
+
+def sals_soft_labels(
+    edge_index: Tensor,
+    known: KnownLabels,
+    smoothing: float = 0.5,
+    *,
+    weight: Weight = "mean",
+    isolated: Isolated = "one-hot",
+    self_loops: bool = False,
+    pseudo_labels: bool = False,
+    dtype: torch.dtype = torch.float64,
+) -> Tensor:
+    """Mix every training label with the average of its neighbors' labels; other nodes have that average alone.
+
+    Re-implemented from its description: the formula was never published in full, so each open choice is an
+    argument.
+
+    Args:
+        edge_index: The edge entries, int64 [2, E]; an entry (i, j) makes j a neighbor of i.
+        known: The labels that may be used.
+        smoothing: Share of the neighbors' average in a soft label, in [0, 1].
+        weight: Weight of a neighbor in the average: ``"mean"`` 1, ``"sym"`` 1/sqrt(its degree), as GCN's weights
+            are after scaling to 1, ``"inv_degree"`` 1/(its degree).
+        isolated: What a node without labelled neighbors has for their average: its own label (``"one-hot"``; the
+            prior where it has none), the ``"uniform"`` distribution or the ``"prior"``.
+        self_loops: Whether a self-loop makes a node its own neighbor.
+        pseudo_labels: Whether pseudo-labelled neighbors count.
+        dtype: Type of the result; it is computed in float64 whatever it is.
+
+    Returns:
+        One distribution per node, [N, K].
+
+    Raises:
+        InputError: If an argument is out of its range, or ``edge_index`` has the wrong shape, type or ids.
+
+    Example:
+        >>> edges = torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]])
+        >>> known = KnownLabels.from_index(torch.tensor([0, 1, 2]), torch.tensor([0, 1, 1]), num_nodes=3)
+        >>> sals_soft_labels(edges, known, 0.25).tolist()
+        [[0.75, 0.25], [0.25, 0.75], [0.25, 0.75]]
+    """
+    _check(smoothing, weight, isolated)
+    check_edge_index(edge_index, known.num_nodes)
+    known = known.to(edge_index.device)
+    train = known.train_only()
+    labels = known if pseudo_labels else train
+    sums = _neighbor_sums(edge_index, labels, weight, self_loops)
+    totals = sums.sum(dim=1, keepdim=True)
+    alone = totals == 0
+    stand_in = torch.full_like(sums[0], 1.0 / known.num_classes)
+    if isolated != "uniform":
+        stand_in = prior(class_counts(labels))
+    rows = torch.where(alone, stand_in, sums / totals.masked_fill(alone, 1.0))
+    index, own = train.index, train.one_hot()
+    averages = torch.where(alone[index], own, rows[index]) if isolated == "one-hot" else rows[index]
+    rows[index] = smoothing * averages + (1 - smoothing) * own
+    return rows.to(dtype)
 
 
 class SALS(Smoother):
     """The label mixed with the average of the neighbors' labels; other nodes have that average alone.
 
-    Re-implemented from its description: the formula was never published in full, so each open choice is an
-    argument. ``smoothing`` is the share of the neighbors. ``weight`` is that of a neighbor j in the average:
-    ``"mean"`` 1, ``"sym"`` 1/sqrt(degree of j), as GCN's weights are after scaling to 1, ``"inv_degree"``
-    1/degree. A node without labelled neighbors keeps its label (``isolated="one-hot"``) or takes the
-    ``"uniform"`` distribution or the ``"prior"`` for its neighbors' average. ``pseudo_labels=True`` lets
-    pseudo-labelled neighbors count.
+    :func:`~postel.functional.sals_soft_labels` is the same as a function of tensors.
 
-    >>> edges = torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]])
-    >>> known = KnownLabels.from_index(torch.tensor([0, 1, 2]), torch.tensor([0, 1, 1]), num_nodes=3)
-    >>> SALS(0.5).soft_labels(edges, known).tolist()
-    [[0.5, 0.5], [0.5, 0.5], [0.5, 0.5]]
+    Args:
+        smoothing: Share of the neighbors' average in a soft label, in [0, 1].
+        weight: Weight of a neighbor in the average: ``"mean"``, ``"sym"`` or ``"inv_degree"``.
+        isolated: What a node without labelled neighbors has for their average: ``"one-hot"``, ``"uniform"`` or
+            ``"prior"``.
+        self_loops: Whether a self-loop makes a node its own neighbor.
+        pseudo_labels: Whether pseudo-labelled neighbors count.
+        num_classes: Number of classes, where ``data.num_classes`` is missing and the last classes have no
+            training node.
+
+    Example:
+        >>> edges = torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]])
+        >>> known = KnownLabels.from_index(torch.tensor([0, 1, 2]), torch.tensor([0, 1, 1]), num_nodes=3)
+        >>> SALS(0.25).soft_labels(edges, known).tolist()
+        [[0.75, 0.25], [0.25, 0.75], [0.25, 0.75]]
     """
 
     def __init__(
         self,
         smoothing: float = 0.5,
         *,
-        weight: Literal["mean", "sym", "inv_degree"] = "mean",
-        isolated: Literal["one-hot", "uniform", "prior"] = "one-hot",
+        weight: Weight = "mean",
+        isolated: Isolated = "one-hot",
         self_loops: bool = False,
         pseudo_labels: bool = False,
         num_classes: int | None = None,
     ) -> None:
-        check_number("smoothing", smoothing, 0, 1)
-        check_choice("weight", weight, ("mean", "sym", "inv_degree"))
-        check_choice("isolated", isolated, ("one-hot", "uniform", "prior"))
+        _check(smoothing, weight, isolated)
         self.smoothing = smoothing
-        self.weight: Literal["mean", "sym", "inv_degree"] = weight
-        self.isolated: Literal["one-hot", "uniform", "prior"] = isolated
+        self.weight: Weight = weight
+        self.isolated: Isolated = isolated
         self.self_loops = self_loops
         self.pseudo_labels = pseudo_labels
         self.num_classes = num_classes
 
     @property
     def uses_pseudo_labels(self) -> bool:
-        """As ``pseudo_labels`` says."""
+        """Whether pseudo-labelled neighbors count, as ``pseudo_labels`` says."""
         return self.pseudo_labels
 
     def _soft_labels(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> Tensor:
-        device, train = edge_index.device, known.train_only()
-        labels = known if self.pseudo_labels else train
-        sums = self._neighbor_sums(edge_index, labels)
-        totals = sums.sum(dim=1, keepdim=True)
-        alone = totals == 0
-        k = known.num_classes
-        stand_in = torch.full_like(sums[0], 1.0 / k) if self.isolated == "uniform" else prior(class_counts(labels))
-        rows = torch.where(alone, stand_in.to(device), sums / totals.masked_fill(alone, 1.0))
-        index, own = train.index.to(device), train.one_hot().to(device)
-        averages = torch.where(alone[index], own, rows[index]) if self.isolated == "one-hot" else rows[index]
-        rows[index] = self.smoothing * averages + (1 - self.smoothing) * own
-        return rows.to(dtype)
+        return sals_soft_labels(
+            edge_index,
+            known,
+            self.smoothing,
+            weight=self.weight,
+            isolated=self.isolated,
+            self_loops=self.self_loops,
+            pseudo_labels=self.pseudo_labels,
+            dtype=dtype,
+        )
 
-    def _neighbor_sums(self, edge_index: Tensor, labels: KnownLabels) -> Tensor:
-        """Weights of each node's labelled neighbors summed by their class, float64 [N, K]."""
-        n, k = labels.num_nodes, labels.num_classes
-        sources, targets = neighbor_entries(edge_index, self.self_loops)
-        power = {"mean": 0.0, "sym": -0.5, "inv_degree": -1.0}[self.weight]
-        weights = degrees(sources, n).pow(power)[targets]
-        classes = labels.dense().to(edge_index.device)[targets]
-        keep = classes >= 0
-        sums = torch.zeros(n * k, dtype=torch.float64, device=edge_index.device)
-        return sums.index_add_(0, sources[keep] * k + classes[keep], weights[keep]).view(n, k)
+
+def _check(smoothing: float, weight: str, isolated: str) -> None:
+    check_number("smoothing", smoothing, 0, 1)
+    check_choice("weight", weight, get_args(Weight))
+    check_choice("isolated", isolated, get_args(Isolated))
+
+
+def _neighbor_sums(edge_index: Tensor, labels: KnownLabels, weight: Weight, self_loops: bool) -> Tensor:
+    """Sum the weights of each node's labelled neighbors by their class, float64 [N, K]."""
+    n, k = labels.num_nodes, labels.num_classes
+    centers, neighbors = neighbor_entries(edge_index, self_loops)
+    weights = degrees(centers, n).pow(_POWER_OF_DEGREE[weight])[neighbors]
+    classes = labels.dense()[neighbors]
+    keep = classes >= 0
+    sums = torch.zeros(n * k, dtype=torch.float64, device=edge_index.device)
+    return sums.index_add_(0, centers[keep] * k + classes[keep], weights[keep]).view(n, k)
