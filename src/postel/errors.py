@@ -15,14 +15,25 @@ class MissingExtraError(ImportError):
 
 
 def require_extra(module: str, extra: str) -> Any:
-    """The imported ``module``, or one sentence that says how to install it.
+    """Import a module of an optional package.
 
-    >>> require_extra("json", "cli").__name__
-    'json'
-    >>> require_extra("no_such_package", "plots")
-    Traceback (most recent call last):
-        ...
-    postel.errors.MissingExtraError: no_such_package is not installed; run: pip install "postel[plots]"
+    Args:
+        module: Name of the module.
+        extra: The extra of postel that installs it.
+
+    Returns:
+        The module.
+
+    Raises:
+        MissingExtraError: If it is not installed; the message holds the pip command.
+
+    Example:
+        >>> require_extra("json", "cli").__name__
+        'json'
+        >>> require_extra("no_such_package", "plots")
+        Traceback (most recent call last):
+            ...
+        postel.errors.MissingExtraError: no_such_package is not installed; run: pip install "postel[plots]"
     """
     try:
         return importlib.import_module(module)

@@ -14,13 +14,23 @@ from postel.errors import InputError
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A stream that becomes ``path`` when the block ends well and leaves nothing behind when it does not.
+    """Write a file that is there whole or not at all.
 
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with replacing(Path(folder) / "a") as stream:
-    ...         _ = stream.write(b"whole")
-    ...     (Path(folder) / "a").read_bytes()
-    b'whole'
+    Args:
+        path: The file; it is replaced if it exists. Missing folders are made.
+
+    Yields:
+        A stream that becomes ``path`` when the block ends well and leaves nothing behind when it does not.
+
+    Raises:
+        InputError: If the place cannot be written to.
+
+    Example:
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with replacing(Path(folder) / "a") as stream:
+        ...         _ = stream.write(b"whole")
+        ...     (Path(folder) / "a").read_bytes()
+        b'whole'
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -43,6 +53,11 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Put ``text`` into ``path``, whole or not at all."""
+    """Write a text file, whole or not at all.
+
+    Args:
+        path: The file; it is replaced if it exists.
+        text: Its content.
+    """
     with replacing(path) as stream:
         stream.write(text.encode())

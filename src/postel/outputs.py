@@ -106,7 +106,14 @@ def writing(
 
 
 def begins_as(path: Path, kind: str) -> bool:
-    """Return whether the regular file ``path`` begins as files of ``kind`` do, or is empty.
+    """Return whether a regular file begins as files of a kind do, or is empty.
+
+    Args:
+        path: The file.
+        kind: What it should be, in a word; a kind that is not known is never refused.
+
+    Returns:
+        Whether it could be one.
 
     Example:
         >>> begins_as(Path(__file__), "Parquet"), begins_as(Path(__file__), "text")

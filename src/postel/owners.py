@@ -68,7 +68,11 @@ def scratch_names(folder: Path, name: str) -> tuple[list[Path], list[Path]]:
 
 
 def remove(path: Path) -> None:
-    """Remove the file or folder ``path``, if it is there and can be removed."""
+    """Remove a file or folder, if it is there and can be removed.
+
+    Args:
+        path: The file or folder.
+    """
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:

@@ -18,7 +18,15 @@ PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#0
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of so many inches, without pyplot: nothing opens and no caller's state is touched."""
+    """Make an empty figure without pyplot: no window opens and no caller's state is touched.
+
+    Args:
+        width: Width in inches.
+        height: Height in inches.
+
+    Returns:
+        The figure.
+    """
     figure: Figure = require_extra("matplotlib.figure", "plots").Figure(
         figsize=(width, height), layout="constrained"
     )
@@ -26,7 +34,15 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def rendered(figure: Figure, kind: str) -> bytes:
-    """The figure as a PNG or SVG file's content, without a date: the same numbers give the same picture."""
+    """Render a figure as the content of a file, without a date: the same numbers give the same bytes.
+
+    Args:
+        figure: The figure.
+        kind: ``"png"`` or ``"svg"``.
+
+    Returns:
+        The file's content.
+    """
     matplotlib = require_extra("matplotlib", "plots")
     buffer = io.BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": "postel", "svg.fonttype": "none"}):
@@ -35,14 +51,20 @@ def rendered(figure: Figure, kind: str) -> bytes:
 
 
 def _in_few_colours(png: io.BytesIO) -> bytes:
-    """A PNG with 256 colours: more than a plot has but for the edges of its lines, in a third of the space."""
+    """Reduce a PNG to 256 colours: more than a plot has but for the edges of lines, in a third of the space."""
     image, buffer = require_extra("PIL.Image", "plots"), io.BytesIO()
     image.open(png).convert("RGB").quantize(256, dither=image.Dither.NONE).save(buffer, "png", optimize=True)
     return buffer.getvalue()
 
 
 def picture_kind(path: Path) -> str:
-    """Return ``png`` or ``svg`` by the ending of ``path``.
+    """Return the kind of a picture by its file's ending.
+
+    Args:
+        path: The file.
+
+    Returns:
+        ``png`` or ``svg``.
 
     Raises:
         InputError: If it has another ending.
@@ -58,7 +80,18 @@ def picture_kind(path: Path) -> str:
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
-    """``path``, now holding ``figure`` as PNG or SVG by its ending."""
+    """Save a figure as PNG or SVG, by the file's ending.
+
+    Args:
+        figure: The figure.
+        path: The file; it is replaced if it exists.
+
+    Returns:
+        ``path``.
+
+    Raises:
+        InputError: If the ending is neither .png nor .svg.
+    """
     path = Path(path)
     kind = picture_kind(path)
     with replacing(path) as stream:

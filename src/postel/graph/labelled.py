@@ -14,10 +14,10 @@ from postel.graph.prepared import Graph, prepare
 
 @dataclass(frozen=True, eq=False)
 class LabelledGraph:
-    """A prepared graph, the classes of its nodes and the masks of one split; ``NodeClassifier`` takes it for a
-    ``Data``.
+    """A prepared graph, the classes of its nodes and the masks of one split.
 
-    Splits of one graph share everything but the masks, so the graph is checked and prepared once.
+    ``NodeClassifier`` takes it where it takes a ``Data``. Splits of one graph share everything but the masks, so
+    the graph is checked and prepared once.
 
     Args:
         graph: The prepared graph.

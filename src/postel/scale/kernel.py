@@ -61,7 +61,15 @@ def join_shares(high: Counts, low: Counts) -> Floats:
 
 
 def log_joint(histograms: Counts, model: Model) -> Floats:
-    """log of prior times likelihood [R, K] (Eq. 2); -inf for a class that the prior or a neighbor rules out."""
+    """Compute the logarithm of prior times likelihood (Eq. 2).
+
+    Args:
+        histograms: Labelled neighbors by class, [R, K].
+        model: Prior, conditional and settings.
+
+    Returns:
+        One row per node, [R, K]; -inf for a class that the prior or a neighbor rules out.
+    """
     with np.errstate(divide="ignore"):
         logs = np.maximum(np.log(model.conditional), _LOG_ZERO)
         log_prior = np.log(model.prior)
