@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from postel.scale.engine import Inputs, Names, PairCounts, Progress
 from postel.scale.kernel import Model
 from postel.scale.output import write_rows
 from postel.scale.request import Request
-from postel.scale.tables import Table, misread
+from postel.scale.tables import WHOLE_NUMBER, Table, misread
 
 _TYPES = {"integer": "BIGINT", "string": "VARCHAR"}
 
@@ -107,20 +107,27 @@ class DuckDBEngine:
             self._progress("writing", done / total)
 
     def _view(self, name: str, table: Table, columns: tuple[str, str], kinds: tuple[str, str]) -> None:
-        old, kept = table.columns, zip(table.columns, columns, kinds, strict=True)
-        chosen = ", ".join(f"CAST({_name(a)} AS {_TYPES[kind]}) AS {b}" for a, b, kind in kept)
-        files = "[" + ", ".join(map(_text, table.files)) + "]"
-        reader = f"read_parquet({files})"
-        if table.format == "csv":
-            sep = _text(table.separator)
-            # Read as text and cast here: DuckDB's own guess of types is not that of the other engines.
-            reader = f"read_csv({files}, header=true, all_varchar=true, delim={sep}, quote='\"'"
-            reader += ", union_by_name=true, auto_detect=true)"
-        query = f"SELECT {chosen} FROM {reader} WHERE {_name(old[0])} IS NOT NULL AND {_name(old[1])} IS NOT NULL"
-        if not table.files:
-            query = f"SELECT CAST(NULL AS {_TYPES[kinds[0]]}) AS {columns[0]}, "
-            query += f"CAST(NULL AS {_TYPES[kinds[1]]}) AS {columns[1]} WHERE false"
-        self._run(f"CREATE VIEW {name} AS {query}", None, table)
+        parts = []
+        if table.format == "parquet":
+            old = [_name(column) for column in table.columns]
+            parts.append((old, f"read_parquet({_list(table.files)}, hive_partitioning=false)"))
+        else:
+            # Read as text, by the header's order, and cast here: DuckDB's own guesses of types, separators and
+            # names are not those of the other engines.
+            options = f"auto_detect=false, header=true, delim={_text(table.separator)}, quote='\"', escape='\"'"
+            for header, files in table.files_by_header().items():
+                names = ", ".join(f"c{at}: 'VARCHAR'" for at in range(len(header)))
+                reader = f"read_csv({_list(files)}, columns={{{names}}}, hive_partitioning=false, {options})"
+                parts.append(([f"c{header.index(column)}" for column in table.columns], reader))
+        queries = []
+        for old, reader in parts:
+            typed = [_cast(old[at], kinds[at], table.is_text(at)) for at in (0, 1)]
+            queries.append(
+                f"SELECT {', '.join(typed)} FROM {reader} WHERE {old[0]} IS NOT NULL AND {old[1]} IS NOT NULL"
+            )
+        nothing = f"SELECT CAST(NULL AS {_TYPES[kinds[0]]}), CAST(NULL AS {_TYPES[kinds[1]]}) WHERE false"
+        query = " UNION ALL ".join(queries) or nothing
+        self._run(f"CREATE VIEW {name} ({', '.join(columns)}) AS {query}", None, table)
 
     def _run(self, query: str, stage: str | None = None, *reads: Table) -> list[tuple[Any, ...]]:
         """The rows of ``query``; ``reads`` are the tables at fault if it fails to read."""
@@ -169,6 +176,21 @@ class DuckDBEngine:
 
 def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
+
+
+def _list(files: Sequence[str]) -> str:
+    """File names as DuckDB takes them, which would find other files by what looks like a pattern."""
+    plain = ["".join(f"[{sign}]" if sign in "[*?" else sign for sign in name) for name in files]
+    return "[" + ", ".join(map(_text, plain)) + "]"
+
+
+def _cast(column: str, kind: str, text: bool) -> str:
+    """``column`` as the type of ``kind``; text that is to be a number must be a whole one, as in every engine."""
+    if not (text and kind == "integer"):
+        return f"CAST({column} AS {_TYPES[kind]})"
+    trimmed = f"trim({column}, ' \t')"
+    fits = f"regexp_full_match({trimmed}, '{WHOLE_NUMBER}')"
+    return f"CASE WHEN {fits} THEN CAST({trimmed} AS BIGINT) ELSE error({column} || ' is no whole number') END"
 
 
 def _name(value: str) -> str:

@@ -14,6 +14,7 @@ from postel.settings import PosteLSettings
 ENGINES = ("auto", "memory", "duckdb", "spark")
 LIKELIHOODS = ("edge", "normalized")
 MAX_CLASSES = 10_000
+MAX_THREADS = 4096
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -63,10 +64,15 @@ class Request:
             )
         if (self.settings.num_classes or 2) > MAX_CLASSES:
             raise InputError(f"num_classes must be at most {MAX_CLASSES}, got {self.settings.num_classes}")
-        if len(self.columns.separator) != 1:
-            raise InputError(f"separator must be a single character, got {self.columns.separator!r}")
+        separator = self.columns.separator
+        if len(separator) != 1 or not (separator == "\t" or " " <= separator <= "~") or separator == '"':
+            raise InputError(
+                f"separator must be a single character that is no quote and no line end, got {separator!r}"
+            )
         if self.threads is not None:
             check_count("threads", self.threads)
+            if self.threads > MAX_THREADS:
+                raise InputError(f"threads must be at most {MAX_THREADS}, got {self.threads}")
         if self.master is not None and self.engine in ("memory", "duckdb"):
             raise InputError(f"master {self.master!r} goes with engine spark or auto, not with {self.engine}")
         if self.temp_dir is not None and not self.temp_dir.is_dir():
@@ -83,7 +89,9 @@ def parse_size(text: str | int) -> int:
         ...
     postel.errors.InputError: a size like 2GB or 500MB was expected, got 'much'
     """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", str(text))
-    if match is None or match[2].upper() not in _UNITS or not float(match[1]):
-        raise InputError(f"a size like 2GB or 500MB was expected, got {str(text)!r}")
-    return int(float(match[1]) * _UNITS[match[2].upper()])
+    match = re.fullmatch(r"\s*(\d{1,30}(?:\.\d+)?)\s*([a-zA-Z]*)\s*", str(text), re.ASCII)
+    size = float(match[1]) * _UNITS.get(match[2].upper(), 0) if match else 0.0
+    if not size:
+        raise InputError(f"a size like 2GB or 500MB was expected, got {str(text)[:60]!r}")
+    # Beyond that engines fail on the number itself.
+    return int(min(size, 2**53))

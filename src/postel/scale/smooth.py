@@ -160,7 +160,10 @@ def _placed(
 
             session = stack.enter_context(spark_session(request, folder))
             if is_address(request.out):
-                target = stack.enter_context(placed_by_spark(session, request.out, overwrite=request.overwrite))
+                read = [table.path for table in inputs.tables]
+                target = stack.enter_context(
+                    placed_by_spark(session, request.out, overwrite=request.overwrite, inputs=read)
+                )
             else:
                 target = f"file://{Path(target).absolute()}"
             engine = SparkEngine(request, inputs, session, progress)

@@ -25,7 +25,15 @@ from postel.scale.tables import Table, misread
 BROADCAST_ROWS = 1_000_000
 
 _TYPES = {"integer": "bigint", "string": "string"}
-_AT_FAULT = ("CAST_INVALID_INPUT", "CAST_OVERFLOW", "FAILED_READ_FILE", "CANNOT_READ", "MALFORMED", "CSV header")
+_AT_FAULT = (
+    "is no whole number",
+    "CAST_INVALID_INPUT",
+    "CAST_OVERFLOW",
+    "FAILED_READ_FILE",
+    "CANNOT_READ",
+    "MALFORMED",
+    "CSV header",
+)
 
 
 class SparkEngine:

@@ -134,6 +134,9 @@ def _query_settings(master: str) -> Mapping[str, str]:
         # Whether a table is sent whole is decided by rows, in the engine.
         "spark.sql.autoBroadcastJoinThreshold": "-1",
         "spark.sql.ansi.enabled": "true",
+        # Columns by their exact names, and rows with a field too many or too few are errors, as everywhere else.
+        "spark.sql.caseSensitive": "true",
+        "spark.sql.csv.parser.columnPruning.enabled": "false",
         "spark.sql.adaptive.enabled": "true",
         "spark.sql.adaptive.skewJoin.enabled": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "16384",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from postel.errors import InputError, require_extra
 from postel.scale.output import check_free
-from postel.scale.tables import Table, misread
+from postel.scale.tables import WHOLE_NUMBER, Table, misread
 
 _TYPES = {"integer": "bigint", "string": "string"}
 _INTEGERS = ("tinyint", "smallint", "int", "bigint", "decimal(20,0)")
@@ -40,31 +41,66 @@ def looked_up(table: Table, spark: Any) -> Table:
 def read_table(spark: Any, table: Table, columns: tuple[str, str], kinds: tuple[str, str], view: str) -> None:
     """Nothing; ``view`` is then the table's two columns under new names, typed and without empty fields."""
     functions = require_extra("pyspark.sql.functions", "spark")
-    if table.files or table.remote:
-        frame = _frame(spark, table)
-    else:
-        nothing = [functions.lit(None).cast("string").alias(name) for name in table.columns]
-        frame = spark.range(0).select(*nothing)
-    chosen = [
-        functions.col(f"`{old.replace('`', '``')}`").cast(_TYPES[kind]).alias(new)
-        for old, new, kind in zip(table.columns, columns, kinds, strict=True)
-    ]
-    frame.select(*chosen).dropna().createOrReplaceTempView(view)
+    groups: list[tuple[Sequence[str], tuple[str, ...]]] = (
+        [(table.files, ())] if table.files or table.remote else []
+    )
+    if table.format == "csv" and not table.remote:
+        # Spark takes names and their order from the first file and dislikes repeated ones: places it is, then.
+        groups = [(files, header) for header, files in table.files_by_header().items()]
+    nothing = [functions.lit(None).cast(_TYPES[kind]).alias(new) for new, kind in zip(columns, kinds, strict=True)]
+    frames = []
+    for files, header in groups:
+        chosen = [_typed(functions, table, header, at, kinds[at]).alias(columns[at]) for at in (0, 1)]
+        frames.append(_frame(spark, table, files, header).select(*chosen).dropna())
+    whole = functools.reduce(lambda one, other: one.unionAll(other), frames or [spark.range(0).select(*nothing)])
+    whole.createOrReplaceTempView(view)
 
 
-def _frame(spark: Any, table: Table, infer: bool = False) -> Any:
-    paths = [table.path] if table.remote else [f"file://{name}" for name in table.files]
+def _typed(functions: Any, table: Table, header: tuple[str, ...], at: int, kind: str) -> Any:
+    """A column as the type of ``kind``; text that is to be a number must be a whole one, as in every engine."""
+    name = f"c{header.index(table.columns[at])}" if header else table.columns[at]
+    column = functions.col(f"`{name.replace('`', '``')}`")
+    if table.format == "csv":
+        column = functions.nullif(column, functions.lit(""))  # quoted or not, an empty field is no value
+    if not (table.is_text(at) and kind == "integer"):
+        return column.cast(_TYPES[kind])
+    trimmed = functions.trim(column, functions.lit(" \t"))
+    wrong = functions.raise_error(functions.concat(column, functions.lit(" is no whole number")))
+    fits = trimmed.rlike(f"^{WHOLE_NUMBER}$")
+    return functions.when(column.isNull() | fits, trimmed.cast("bigint")).otherwise(wrong.cast("bigint"))
+
+
+def _frame(
+    spark: Any, table: Table, files: Sequence[str] = (), header: tuple[str, ...] = (), infer: bool = False
+) -> Any:
+    # Names are taken as they are: what looks like a pattern would find other files, and a folder called label=0
+    # would be a column. At an address a pattern is the user's own.
+    wanted = {"recursiveFileLookup": "true"} if table.remote else {"__globPaths__": "false"}
+    reader = spark.read.options(**wanted)
+    paths = [table.path] if table.remote else [f"file://{name}" for name in files]
     if table.format == "parquet":
-        return spark.read.parquet(*paths)
+        return reader.parquet(*paths)
     # Read as text and cast here: Spark's own guess of types is not that of the other engines.
-    return spark.read.csv(
-        paths, header=True, sep=table.separator, quote='"', escape='"', inferSchema=infer, enforceSchema=False
+    if header:
+        reader = reader.schema(", ".join(f"c{at} string" for at in range(len(header))))
+    return reader.csv(
+        paths,
+        header=True,
+        sep=table.separator,
+        quote='"',
+        escape='"',
+        inferSchema=infer,
+        enforceSchema=bool(header),
+        mode="FAILFAST",
     )
 
 
 @contextlib.contextmanager
-def placed_by_spark(spark: Any, out: str, *, overwrite: bool = False) -> Iterator[str]:
-    """A temporary address beside the address ``out`` that becomes ``out`` when the block ends well."""
+def placed_by_spark(spark: Any, out: str, *, overwrite: bool = False, inputs: Sequence[str] = ()) -> Iterator[str]:
+    """A temporary address beside the address ``out`` that becomes ``out`` when the block ends well.
+
+    The rule is that of :mod:`postel.outputs`, as far as a file system that only Spark knows allows.
+    """
     hadoop = spark._jvm.org.apache.hadoop.fs.Path
     final = hadoop(out.rstrip("/"))
     part = hadoop(final.getParent(), f".{final.getName()}.{uuid.uuid4().hex[:8]}.part")
@@ -74,12 +110,27 @@ def placed_by_spark(spark: Any, out: str, *, overwrite: bool = False) -> Iterato
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{out} is at an address that Spark cannot use: {reason}") from error
+    for name in inputs:
+        if final.toUri().normalize() == hadoop(name.rstrip("/")).toUri().normalize():
+            raise InputError(f"{out} is an input of this command and is never replaced; name another output")
     check_free(there, out, overwrite)
+    if there and not all(_is_part(entry.getPath().getName()) for entry in system.listStatus(final)):
+        raise InputError(
+            f"{out} holds other things than soft labels and is not replaced, overwrite or not; name another output"
+        )
     try:
         yield part.toString()
+        if not there and system.exists(final):
+            raise InputError(
+                f"{out} was written by something else while this command ran: that is kept; name another output"
+            )
         if there:
             system.delete(final, True)
         if not system.rename(part, final):
             raise OSError(f"{part.toString()} could not be renamed to {out}")
     finally:
         system.delete(part, True)
+
+
+def _is_part(name: str) -> bool:
+    return name == "_SUCCESS" or name.startswith("part-") or name.endswith(".crc")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,6 +13,9 @@ from typing import Any
 from postel.errors import InputError, require_extra
 
 _PARQUET = (".parquet", ".pq")
+#: A whole number as all engines read it from text: 1.5, 2e0, 1_0, 007, +1 and 0x1F are none.
+WHOLE_NUMBER = "-?(0|[1-9][0-9]*)"
+
 _CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 
 
@@ -19,8 +23,9 @@ _CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 class Table:
     """Two columns of some files: ``columns`` by name, each with its kind, ``integer``, ``string`` or ``empty``.
 
-    ``size`` is about what the two columns take in memory, in bytes. A table at an address (``hdfs://...``) is left
-    to Spark: it has no files here, and its kinds are asked of Spark.
+    ``size`` is about what the two columns take in memory, in bytes; ``headers`` are all columns of each file, if
+    they are CSV. A table at an address (``hdfs://...``) is left to Spark: it has no files here, and its kinds are
+    asked of Spark.
     """
 
     what: str
@@ -31,6 +36,18 @@ class Table:
     columns: tuple[str, str]
     kinds: tuple[str, str]
     size: int
+    headers: tuple[tuple[str, ...], ...] = ()
+
+    def is_text(self, at: int) -> bool:
+        """Return whether the column ``at`` (0 or 1) is stored as text, whatever its values stand for."""
+        return self.format == "csv" or self.kinds[at] == "string"
+
+    def files_by_header(self) -> dict[tuple[str, ...], list[str]]:
+        """Return the CSV files by the columns they have, in that order."""
+        groups: dict[tuple[str, ...], list[str]] = {}
+        for name, header in zip(self.files, self.headers, strict=True):
+            groups.setdefault(header, []).append(name)
+        return groups
 
     @property
     def remote(self) -> bool:
@@ -60,17 +77,19 @@ def open_table(what: str, path: str, columns: tuple[str, str], separator: str) -
     form = _format(what, path, files)
     # Writers leave empty parts behind: a CSV file of no bytes has no header to look at.
     files = tuple(name for name in files if form == "parquet" or Path(name).stat().st_size)
-    kinds, size = ("empty", "empty"), 0
+    kinds, size, headers = ("empty", "empty"), 0, []
     for name in files:
-        found, bytes_there = (_inspect_parquet if form == "parquet" else _inspect_csv)(
+        found, bytes_there, header = (_inspect_parquet if form == "parquet" else _inspect_csv)(
             what, name, columns, separator
         )
+        headers.append(header)
         kinds = (
             _one_kind(what, name, columns[0], kinds[0], found[0]),
             _one_kind(what, name, columns[1], kinds[1], found[1]),
         )
         size += bytes_there
-    return Table(what, path, files, form, separator, columns, kinds, size)
+    seen = tuple(headers) if form == "csv" else ()
+    return Table(what, path, files, form, separator, columns, kinds, size, seen)
 
 
 def common_kind(columns: Iterable[tuple[str, str, str]], forced: str = "auto") -> str:
@@ -100,13 +119,14 @@ def common_kind(columns: Iterable[tuple[str, str, str]], forced: str = "auto") -
 
 def read_batches(table: Table, kinds: Sequence[str], rows: int = 1 << 20) -> Iterator[Any]:
     """Record batches of the table's two columns as int64 or string; rows with an empty field are left out."""
-    pa, pc = require_extra("pyarrow", "tables"), require_extra("pyarrow.compute", "tables")
+    pa = require_extra("pyarrow", "tables")
     types = [pa.int64() if kind == "integer" else pa.string() for kind in kinds]
     for name in table.files:
         try:
-            for batch in _raw_batches(table, name, types, rows):
+            for batch in _raw_batches(table, name, rows):
                 arrays = [
-                    pc.cast(batch.column(column), to) for column, to in zip(table.columns, types, strict=True)
+                    _typed(batch.column(column), to, table.is_text(at))
+                    for at, (column, to) in enumerate(zip(table.columns, types, strict=True))
                 ]
                 whole = pa.RecordBatch.from_arrays(arrays, names=["a", "b"])
                 # null_count of what a cast made may not be known yet; asking for it is cheap next to reading.
@@ -119,7 +139,14 @@ def misread(table: Table, error: Exception, name: str | None = None) -> InputErr
     """The one sentence for what an engine could not read, from the engine's own words."""
     text = " ".join(str(error).split())
     where = f"{table.what} {name or table.path}"
-    misfits = ("onversion error", "onversion Error", "CAST_INVALID_INPUT", "CAST_OVERFLOW", "not convert")
+    misfits = (
+        "is no whole number",
+        "onversion error",
+        "onversion Error",
+        "CAST_INVALID_INPUT",
+        "CAST_OVERFLOW",
+        "not convert",
+    )
     if isinstance(error, FileNotFoundError):
         return InputError(f"{where} is gone: it was there when the job began")
     if any(sign in text for sign in misfits) and "arquet" not in text:
@@ -173,9 +200,23 @@ def _format(what: str, path: str, files: Sequence[str]) -> str:
     return str(forms.pop())
 
 
+def _typed(values: Any, to: Any, text: bool) -> Any:
+    """``values`` as the Arrow type ``to``; text that is to be a number must be a whole one, as in every engine."""
+    pa, pc = require_extra("pyarrow", "tables"), require_extra("pyarrow.compute", "tables")
+    if not (text and pa.types.is_integer(to)):
+        return pc.cast(values, to)
+    words = pc.cast(values, pa.string())
+    if not pc.all(pc.match_substring_regex(words, f"^{WHOLE_NUMBER}$")).as_py():
+        words = pc.utf8_trim(words, " \t")
+        wrong = pc.invert(pc.match_substring_regex(words, f"^{WHOLE_NUMBER}$"))
+        for word in words.filter(wrong)[:1].to_pylist():
+            raise pa.ArrowInvalid(f"{word!r} is no whole number")
+    return pc.cast(words, to)
+
+
 def _inspect_parquet(
     what: str, name: str, columns: tuple[str, str], separator: str
-) -> tuple[tuple[str, str], int]:
+) -> tuple[tuple[str, str], int, tuple[str, ...]]:
     pa, pq = require_extra("pyarrow", "tables"), require_extra("pyarrow.parquet", "tables")
     try:
         meta = pq.read_metadata(name)
@@ -183,28 +224,47 @@ def _inspect_parquet(
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{what} {name} cannot be read as Parquet: {_short(str(error))}") from error
     _check_columns(what, name, columns, schema.names)
+    _check_twins(what, name, schema.names)
     kinds = [_kind(what, name, column, schema.field(column).type) for column in columns]
     width = sum(8 if kind != "string" else 40 for kind in kinds)
-    return (kinds[0], kinds[1]), int(meta.num_rows) * width
+    return (kinds[0], kinds[1]), int(meta.num_rows) * width, tuple(schema.names)
 
 
-def _inspect_csv(what: str, name: str, columns: tuple[str, str], separator: str) -> tuple[tuple[str, str], int]:
+def _inspect_csv(
+    what: str, name: str, columns: tuple[str, str], separator: str
+) -> tuple[tuple[str, str], int, tuple[str, ...]]:
     pa, csv = require_extra("pyarrow", "tables"), require_extra("pyarrow.csv", "tables")
+    first = None
     try:
         with csv.open_csv(name, **_csv_options(csv, separator)) as reader:
             schema = reader.schema
+        _check_columns(what, name, columns, schema.names)
+        texts = {column: pa.string() for column in columns}
+        options = _csv_options(csv, separator, include_columns=list(texts), column_types=texts)
+        with csv.open_csv(name, **options) as reader, contextlib.suppress(StopIteration):
+            first = reader.read_next_batch()
     except (pa.ArrowException, OSError, UnicodeError) as error:
         raise InputError(f"{what} {name} cannot be read as CSV: {_short(str(error))}") from error
-    _check_columns(what, name, columns, schema.names)
     kinds = []
     for column in columns:
         found = schema.field(column).type
         if pa.types.is_floating(found):
             raise _wrong_type(what, name, column, "numbers with a fraction")
-        known = "integer" if pa.types.is_integer(found) else "string"
+        known = "integer" if pa.types.is_integer(found) and _are_whole(first, column) else "string"
         kinds.append("empty" if pa.types.is_null(found) else known)
     packed = 6 if name.endswith(".gz") else 1
-    return (kinds[0], kinds[1]), Path(name).stat().st_size * packed * 2
+    return (kinds[0], kinds[1]), Path(name).stat().st_size * packed * 2, tuple(schema.names)
+
+
+def _are_whole(batch: Any, column: str) -> bool:
+    """Whether the column's texts are whole numbers written the one usual way: 007 is a name, not seven."""
+    pa = require_extra("pyarrow", "tables")
+    try:
+        if batch is not None:
+            _typed(batch.column(column), pa.int64(), text=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _csv_options(csv: Any, separator: str, **convert: Any) -> dict[str, Any]:
@@ -215,7 +275,7 @@ def _csv_options(csv: Any, separator: str, **convert: Any) -> dict[str, Any]:
     }
 
 
-def _raw_batches(table: Table, name: str, types: Sequence[Any], rows: int) -> Iterator[Any]:
+def _raw_batches(table: Table, name: str, rows: int) -> Iterator[Any]:
     if table.format == "parquet":
         pq = require_extra("pyarrow.parquet", "tables")
         with pq.ParquetFile(name) as file:
@@ -227,7 +287,7 @@ def _raw_batches(table: Table, name: str, types: Sequence[Any], rows: int) -> It
         csv,
         table.separator,
         include_columns=list(dict.fromkeys(table.columns)),
-        column_types=dict(zip(table.columns, types, strict=True)),
+        column_types={column: require_extra("pyarrow", "tables").string() for column in table.columns},
     )
     read = csv.ReadOptions(block_size=16 << 20)
     with csv.open_csv(name, read_options=read, **options) as reader:
@@ -240,6 +300,17 @@ def _check_columns(what: str, name: str, columns: Sequence[str], there: Sequence
         if there.count(column) != 1:
             found = "it is there twice" if column in there else f"it has {', '.join(there) or 'none'}"
             raise InputError(f"{what} {name} must have one column {column!r}, but {found}: name it with {option}")
+
+
+def _check_twins(what: str, name: str, there: Sequence[str]) -> None:
+    """Engines differ in which of two columns they take whose names are the same but for capitals."""
+    seen: dict[str, str] = {}
+    for column in there:
+        twin = seen.setdefault(column.lower(), column)
+        if twin is not column:
+            raise InputError(
+                f"{what} {name} has columns {twin!r} and {column!r}, which not all engines tell apart: rename one"
+            )
 
 
 def _kind(what: str, name: str, column: str, found: Any) -> str:
