@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 
 from postel.experiments.comparison import comparison_specs
-from postel.experiments.executor import run_all
-from postel.experiments.run import Row
+from postel.experiments.running.execute import Row
+from postel.experiments.running.executor import run_all
 from postel.experiments.spec import MethodSpec, RunSpec
 from postel.experiments.store import Store
 

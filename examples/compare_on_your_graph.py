@@ -12,7 +12,7 @@ from pathlib import Path
 
 from postel.datasets import convert, csbm
 from postel.experiments.comparison import comparison_specs, summarize
-from postel.experiments.executor import run_all
+from postel.experiments.running.executor import run_all
 from postel.experiments.spec import MethodSpec
 
 METHODS = ("one_hot", "ls:epsilon=0.3", "sals", "postel:alpha=0.8,beta=0.4")

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from postel.cli.app import app
-from postel.experiments.paper.accuracy import short_budget
-from postel.experiments.paper.names import backbone_label, dataset_label
+from postel.paper.accuracy import short_budget
+from postel.paper.names import backbone_label, dataset_label
 
 HERE = Path(__file__).resolve().parent
 PAGES = ("README.md", "docs/reproduction.md")

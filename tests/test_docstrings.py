@@ -26,6 +26,7 @@ NOT_YET = (
     "postel.datasets",
     "postel.experiments",
     "postel.graph",
+    "postel.paper",
     "postel.report",
     "postel.scale",
     "postel.theory",

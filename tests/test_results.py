@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from postel.experiments.archive import read_archive
+from postel.experiments.store.folder import read_archive
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 PAGES = ("README.md", "docs/reproduction.md")

@@ -8,7 +8,7 @@ import pytest
 
 from cli.commands import Here
 from experiments.studies import tiny_specs
-from postel.experiments.executor import run_all
+from postel.experiments.running.executor import run_all
 from postel.experiments.search import tune
 from postel.experiments.store import Store
 

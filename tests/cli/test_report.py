@@ -7,7 +7,7 @@ import pytest
 
 from cli.commands import Here
 from postel.experiments.store import Store
-from report.study_samples import SIX, cell
+from report.samples import SIX, cell
 
 
 @pytest.fixture

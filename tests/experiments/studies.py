@@ -13,10 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from postel.experiments import pools
 from postel.experiments.comparison import comparison_specs
-from postel.experiments.executor import run_all
-from postel.experiments.run import Row, execute
+from postel.experiments.running import workers
+from postel.experiments.running.execute import Row, execute
+from postel.experiments.running.executor import run_all
 from postel.experiments.search import tune
 from postel.experiments.spec import MethodSpec, RunSpec
 from postel.experiments.store import Store
@@ -138,7 +138,7 @@ if __name__ == "__main__":
     elif command == "run":
         study(place, int(sys.argv[3]))
     elif command == "two-studies":
-        pools.execute = counting(place)
+        workers.execute = counting(place)
         children = []
         for _ in range(2):
             children.append(os.fork())

@@ -16,8 +16,8 @@ import pytest
 
 from cli.commands import Here
 from experiments.studies import timeless, tiny_specs
-from postel.experiments.executor import run_all
-from postel.experiments.run import execute
+from postel.experiments.running.execute import execute
+from postel.experiments.running.executor import run_all
 from postel.experiments.store import Store
 
 Process = subprocess.Popen[bytes]
@@ -91,6 +91,6 @@ def test_a_cluster_gives_the_same_rows_and_a_killed_worker_costs_a_retry(
 
 
 def test_no_cluster_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("postel.experiments.pools._ANSWER", 1)
+    monkeypatch.setattr("postel.experiments.running.workers._ANSWER", 1)
     with pytest.raises(ValueError, match=r"no Dask cluster with a worker answers at tcp://127\.0\.0\.1:9"):
         run_all(tiny_specs(1), scheduler="tcp://127.0.0.1:9")

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import torch
 
-from postel.experiments import pools
 from postel.experiments.comparison import Comparison, comparison_specs, summarize
-from postel.experiments.executor import run_all
-from postel.experiments.run import Row, classifier_of, execute, load_data, row_of
+from postel.experiments.running import workers
+from postel.experiments.running.execute import Row, classifier_of, execute, load_data, row_of
+from postel.experiments.running.executor import run_all
 from postel.experiments.spec import MethodSpec, RunSpec
 from postel.experiments.store import Store
 
@@ -54,7 +54,7 @@ def test_a_kept_row_is_never_run_again(rows: list[Row], tmp_path: Path, monkeypa
         run.append(spec.key)
         return execute(spec, data_root)
 
-    monkeypatch.setattr(pools, "execute", watched)
+    monkeypatch.setattr(workers, "execute", watched)
     told: list[str] = []
     again = run_all(specs(), workers=1, store=store, on_row=lambda row: told.append(row["key"]))
     assert run == [rows[-1]["key"]]

@@ -11,11 +11,11 @@ import pytest
 
 from experiments.studies import timeless, tiny_specs
 from postel.errors import InputError
-from postel.experiments import claims, executor, pools
-from postel.experiments.claims import Claims, is_dead, this_process
-from postel.experiments.executor import run_all
-from postel.experiments.pools import Failure, WorkerDiedError, attempt
-from postel.experiments.run import Row, execute
+from postel.experiments.running import claims, executor, workers
+from postel.experiments.running.claims import Claims, is_dead, this_process
+from postel.experiments.running.execute import Row, execute
+from postel.experiments.running.executor import run_all
+from postel.experiments.running.workers import Failure, WorkerDiedError, attempt
 from postel.experiments.spec import RunSpec
 from postel.experiments.store import Store
 
@@ -35,7 +35,7 @@ def broken_once(monkeypatch: pytest.MonkeyPatch, error: Exception) -> RunSpec:
             raise error
         return execute(spec, data_root)
 
-    monkeypatch.setattr(pools, "execute", failing)
+    monkeypatch.setattr(workers, "execute", failing)
     return SPECS[1]
 
 
@@ -56,7 +56,7 @@ def test_a_failing_run_is_recorded_and_the_rest_goes_on(store: Store, monkeypatc
 
 
 def test_a_row_that_cannot_be_kept_is_its_runs_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pools, "execute", lambda spec, data_root: {"key": spec.key, "loss": float("nan")})
+    monkeypatch.setattr(workers, "execute", lambda spec, data_root: {"key": spec.key, "loss": float("nan")})
     assert isinstance(attempt(SPECS[0], None), Failure)
 
 

@@ -13,7 +13,7 @@ from postel.datasets.load import local_file
 from postel.datasets.storage import graph_file
 from postel.experiments import graphs
 from postel.experiments.graphs import graph_of, study_graph
-from postel.experiments.run import classifier_of, execute
+from postel.experiments.running.execute import classifier_of, execute
 from postel.experiments.spec import MethodSpec, RunSpec
 
 

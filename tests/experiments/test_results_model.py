@@ -11,7 +11,7 @@ import pytest
 from postel.experiments.budget import Budget
 from postel.experiments.intervals import Interval, PairedDifference
 from postel.experiments.results import Cell, Question, Row
-from postel.experiments.run import execute
+from postel.experiments.running.execute import execute
 from postel.experiments.scores import Gain, Score
 from postel.experiments.spec import MethodSpec, RunSpec
 

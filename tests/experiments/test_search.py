@@ -16,10 +16,10 @@ from postel.datasets.splits import make_split
 from postel.datasets.storage.graph_file import write_graph_file
 from postel.datasets.storage.stored_graph import StoredGraph
 from postel.datasets.synthetic import csbm
-from postel.experiments import executor, pools
 from postel.experiments.budget import Budget
 from postel.experiments.proposals import METHOD_TRIALS, NETWORK_TRIALS, propose
-from postel.experiments.run import Row
+from postel.experiments.running import executor, workers
+from postel.experiments.running.execute import Row
 from postel.experiments.search import tune
 from postel.experiments.spaces import size_of, space_of, start_of
 from postel.experiments.spec import MethodSpec, RunSpec
@@ -55,7 +55,7 @@ class Imagined:
 @pytest.fixture
 def imagined(monkeypatch: pytest.MonkeyPatch) -> Imagined:
     runs = Imagined()
-    monkeypatch.setattr(pools, "execute", runs)
+    monkeypatch.setattr(workers, "execute", runs)
     return runs
 
 

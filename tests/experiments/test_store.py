@@ -13,8 +13,8 @@ import pyarrow.parquet
 import pytest
 
 from experiments.studies import as_nobody, in_a_child, tiny_specs
-from postel.experiments.executor import run_all
-from postel.experiments.run import execute
+from postel.experiments.running.execute import execute
+from postel.experiments.running.executor import run_all
 from postel.experiments.store import Store
 
 

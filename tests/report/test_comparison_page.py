@@ -11,7 +11,7 @@ from postel.datasets.storage.graph_file import write_graph_file
 from postel.datasets.storage.stored_graph import UNLABELLED
 from postel.datasets.synthetic import csbm
 from postel.experiments.comparison import Comparison, comparison_specs, summarize
-from postel.experiments.executor import run_all
+from postel.experiments.running.executor import run_all
 from postel.experiments.spec import MethodSpec
 from postel.report.comparison_page import comparison_part, conditional_of_all_labels, write_comparison
 

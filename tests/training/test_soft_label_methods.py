@@ -23,7 +23,7 @@ from postel import (
 from postel.backbones import make_backbone
 from postel.datasets import csbm
 from postel.experiments.comparison import Comparison, comparison_specs, summarize
-from postel.experiments.executor import run_all
+from postel.experiments.running.executor import run_all
 from postel.experiments.spec import MethodSpec
 from postel.graph import prepare
 from postel.smoothers import Smoother

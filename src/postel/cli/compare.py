@@ -14,7 +14,7 @@ from postel.cli import options
 
 if TYPE_CHECKING:
     from postel.experiments.comparison import Comparison
-    from postel.experiments.run import Row
+    from postel.experiments.running.execute import Row
     from postel.experiments.spec import RunSpec
     from postel.experiments.store import Store
 
@@ -118,7 +118,7 @@ def run_with_progress(
     from postel.cli.console import notes
     from postel.cli.progress import StudyView
     from postel.errors import InputError
-    from postel.experiments.executor import run_all
+    from postel.experiments.running.executor import run_all
 
     failures: dict[int, str] = {}
 

@@ -30,7 +30,7 @@ def export(
     from postel.cli.console import out as screen
     from postel.cli.console import print_json
     from postel.errors import InputError
-    from postel.experiments.archive import archive_files, open_results, read_archive, write_archive
+    from postel.experiments.store.folder import archive_files, open_results, read_archive, write_archive
     from postel.outputs import Target, writing
 
     if not store.exists():

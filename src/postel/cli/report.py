@@ -12,7 +12,7 @@ import typer
 from postel.cli import options
 
 if TYPE_CHECKING:
-    from postel.report.study_page import Study
+    from postel.report.page import Study
 
 
 def report(
@@ -40,7 +40,7 @@ def report(
     from postel.cli.console import notes, print_json
     from postel.cli.console import out as screen
     from postel.outputs import Target, writing
-    from postel.report.study_page import check_page_name, write_study
+    from postel.report.page import check_page_name, write_study
 
     check_page_name(out)
     with (

@@ -12,12 +12,12 @@ import typer
 from postel.cli import options
 
 if TYPE_CHECKING:
-    from postel.experiments.paper.planning import Options, Planned
-    from postel.experiments.paper.product import Product
-    from postel.experiments.paper.running import Watch
-    from postel.experiments.paper.target import Target
-    from postel.experiments.run import Row
+    from postel.experiments.running.execute import Row
     from postel.experiments.store import Store
+    from postel.paper.planning import Options, Planned
+    from postel.paper.product import Product
+    from postel.paper.running import Watch
+    from postel.paper.target import Target
 
 ListOption = list[str] | None
 
@@ -98,11 +98,11 @@ def reproduce(
     from postel.cli.console import out as screen
     from postel.cli.console import print_json
     from postel.errors import InputError
-    from postel.experiments.archive import open_results
     from postel.experiments.budget import Budget
-    from postel.experiments.paper.planning import Options
-    from postel.experiments.paper.product import write_product
-    from postel.experiments.paper.registry import find_target
+    from postel.experiments.store.folder import open_results
+    from postel.paper.planning import Options
+    from postel.paper.product import write_product
+    from postel.paper.registry import find_target
 
     if name is None:
         _list_targets(as_json)
@@ -162,7 +162,7 @@ def _listed(texts: list[str] | None) -> tuple[str, ...] | None:
 
 def _list_targets(as_json: bool) -> None:
     from postel.cli.console import print_json, print_table
-    from postel.experiments.paper.registry import find_target, target_names
+    from postel.paper.registry import find_target, target_names
 
     titles = [(name, find_target(name).title) for name in target_names()]
     if as_json:
@@ -176,7 +176,7 @@ def _tell_plan(target: Target, chosen: Options, kept: Store, as_json: bool) -> N
 
     from postel.cli.console import out as screen
     from postel.cli.console import print_json
-    from postel.experiments.paper.estimate import estimate
+    from postel.paper.estimate import estimate
 
     cells = target.plan(chosen)
     found = estimate(cells, kept, chosen.workers)
@@ -232,7 +232,7 @@ def _watched(quiet: bool) -> Iterator[Watch]:
     )
 
     from postel.cli.console import notes
-    from postel.experiments.paper.running import Watch
+    from postel.paper.running import Watch
 
     columns = (
         TextColumn("{task.description}"),

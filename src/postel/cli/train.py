@@ -46,7 +46,7 @@ def train(
     from postel.cli.console import out as screen
     from postel.errors import InputError
     from postel.experiments.graphs import graph_of
-    from postel.experiments.run import classifier_of, load_data, row_of
+    from postel.experiments.running.execute import classifier_of, load_data, row_of
     from postel.experiments.spec import MethodSpec, RunSpec
     from postel.files import write_text
     from postel.outputs import Target, writing

@@ -8,7 +8,7 @@ from typing import Any
 
 from postel.experiments.graphs import graph_of
 from postel.experiments.intervals import Interval, PairedDifference, bootstrap_interval, paired_difference
-from postel.experiments.run import Row, classifier_of
+from postel.experiments.running.execute import Row, classifier_of
 from postel.experiments.spec import MethodSpec, RunSpec
 
 BASELINE = "one_hot"

@@ -7,7 +7,7 @@ from typing import Any
 
 from postel.experiments.graphs import graph_of
 from postel.experiments.proposals import Setting
-from postel.experiments.run import classifier_of
+from postel.experiments.running.execute import classifier_of
 from postel.experiments.spaces import Space, flat, size_of, space_of, start_of
 from postel.experiments.spec import MethodSpec, RunSpec
 

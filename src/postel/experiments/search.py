@@ -11,9 +11,9 @@ from typing import Any
 
 from postel.errors import InputError
 from postel.experiments.budget import Budget
-from postel.experiments.executor import run_all
 from postel.experiments.problem import Problem
-from postel.experiments.run import Row
+from postel.experiments.running.execute import Row
+from postel.experiments.running.executor import run_all
 from postel.experiments.search_loop import Best, Search, mean_accuracy, mean_loss
 from postel.experiments.spec import RunSpec
 from postel.experiments.store import Store

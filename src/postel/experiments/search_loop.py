@@ -12,7 +12,7 @@ from typing import Any
 from postel.experiments.budget import Budget
 from postel.experiments.problem import Problem
 from postel.experiments.proposals import Setting, propose, untried
-from postel.experiments.run import Row
+from postel.experiments.running.execute import Row
 from postel.experiments.spaces import start_of
 from postel.experiments.spec import RunSpec
 from postel.experiments.trials import Trials, Verdict

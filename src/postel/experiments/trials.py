@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from postel.errors import InputError
-from postel.experiments.claims import is_dead, this_process
 from postel.experiments.proposals import Setting, quiet_optuna
+from postel.experiments.running.claims import is_dead, this_process
 from postel.experiments.spaces import Space
 
 # Seconds after which a trial of another machine that nobody has touched is given up for lost.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from postel.experiments.comparison import Comparison
-from postel.experiments.run import Row
+from postel.experiments.running.execute import Row
 from postel.pictures import PALETTE, new_figure
 
 if TYPE_CHECKING:

@@ -1,0 +1,20 @@
+"""Where a row was made: versions and machine."""
+
+from __future__ import annotations
+
+import functools
+import platform
+from importlib.metadata import version
+
+_PACKAGES = ("postel", "torch", "torch_geometric", "numpy", "scipy")
+
+
+def provenance() -> dict[str, str]:
+    """Returns the versions that decide a result's digits, and the machine's name."""
+    return dict(_provenance())
+
+
+@functools.cache
+def _provenance() -> dict[str, str]:
+    versions = {name: version(name) for name in _PACKAGES}
+    return {**versions, "python": platform.python_version(), "host": platform.node()}

@@ -1,0 +1,110 @@
+"""Executing one spec: load, train, and everything worth keeping of it as plain values."""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import Any
+
+import torch
+
+from postel.backbones import backbone_class
+from postel.datasets import load_dataset
+from postel.datasets.splits import check_protocol
+from postel.errors import InputError
+from postel.experiments.graphs import study_graph
+from postel.experiments.provenance import provenance
+from postel.experiments.spec import RunSpec
+from postel.training import NodeClassifier
+from postel.training.settings import Settings
+
+Row = dict[str, Any]
+
+
+# Number of threads and random generators are the process's: two runs at once would change each other.
+_ALONE = threading.Lock()
+
+
+def execute(spec: RunSpec, data_root: str | None = None) -> Row:
+    """A row: the spec, its scores, curves and conditional matrices, and where it was made.
+
+    The run has one thread, whatever the caller's setting is, and no other run beside it in the process, so that it
+    gives the same bytes everywhere.
+    """
+    with _ALONE:
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            return _execute(spec, data_root)
+        finally:
+            torch.set_num_threads(threads)
+
+
+def classifier_of(spec: RunSpec) -> NodeClassifier:
+    """The unfitted model that a spec describes; refused with a sentence if a setting does not fit."""
+    Settings(spec.lr, spec.weight_decay, spec.max_epochs, spec.stopping, spec.window)
+    backbone_class(spec.backbone)
+    check_protocol(spec.protocol)
+    return NodeClassifier(
+        spec.backbone,
+        smoother=spec.method.make(),
+        pseudo_labels=spec.pseudo_labels,
+        lr=spec.lr,
+        weight_decay=spec.weight_decay,
+        max_epochs=spec.max_epochs,
+        stopping=spec.stopping,
+        window=spec.window,
+        backbone_args=dict(spec.backbone_args),
+        seed=spec.seed,
+    )
+
+
+def load_data(spec: RunSpec, data_root: str | None = None) -> Any:
+    """The graph and split of a spec; refused if the graph is not the one that the spec was made for."""
+    data = load_dataset(
+        spec.dataset, split=spec.split, protocol=spec.protocol, recipe=spec.recipe, data_root=data_root
+    )
+    _check_fingerprint(spec, data.fingerprint)
+    return data
+
+
+def row_of(spec: RunSpec, model: NodeClassifier, data: Any) -> Row:
+    """What is kept of a fitted model."""
+    test = data.test_mask
+    predicted = model.logits_[test].argmax(dim=1)
+    return {
+        "key": spec.key,
+        "spec": spec.model_dump(mode="json"),
+        "result": model.result_.as_dict(),
+        "collapsed": bool(predicted.unique().numel() == 1),
+        "rounds": [_round(entry) for entry in model.history_],
+        "made_by": provenance(),
+    }
+
+
+def _execute(spec: RunSpec, data_root: str | None) -> Row:
+    kept = study_graph(spec.dataset, data_root, spec.recipe)
+    _check_fingerprint(spec, kept.read.fingerprint)
+    data = kept.split(spec.split, spec.protocol)
+    model = classifier_of(spec).fit(data)
+    if not math.isfinite(model.result_.val_loss):
+        raise InputError(f"the training diverged: its lowest validation loss is {model.result_.val_loss}")
+    return row_of(spec, model, data)
+
+
+def _check_fingerprint(spec: RunSpec, found: str) -> None:
+    if found != spec.fingerprint:
+        raise InputError(f"{spec.dataset} has fingerprint {found}, but the run was made for {spec.fingerprint}")
+
+
+def _round(entry: Any) -> Row:
+    return {
+        "round": entry.round,
+        "val_loss": entry.val_loss,
+        "improved": entry.improved,
+        "best_epoch": entry.best_epoch,
+        "epochs": entry.epochs,
+        "agreement": entry.agreement,
+        "conditional": None if entry.conditional is None else entry.conditional.tolist(),
+        "curves": entry.curves.as_dict(),
+    }

@@ -1,0 +1,166 @@
+"""Running many specs: rows as they come, none run twice, no failure or death in the way of the rest."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+
+from postel.experiments.running.claims import Claims
+from postel.experiments.running.execute import Row
+from postel.experiments.running.workers import Failure, Pool, WorkerDiedError, in_processes, on_cluster, one_by_one
+from postel.experiments.spec import RunSpec
+from postel.experiments.store import Store
+
+# Seconds between looks at what another study is running.
+_LOOK = 0.25
+
+# After as many deaths around it a run is tried alone; if its worker dies then too, the run is to blame.
+_DEATHS = 2
+
+
+def run_all(
+    specs: Sequence[RunSpec],
+    *,
+    workers: int = 2,
+    data_root: str | None = None,
+    store: Store | None = None,
+    on_row: Callable[[Row], None] = lambda row: None,
+    on_start: Callable[[RunSpec], None] = lambda spec: None,
+    on_failure: Callable[[RunSpec, str], None] = lambda spec, text: None,
+    scheduler: str | None = None,
+) -> list[Row]:
+    """The rows of ``specs`` in their order; those in ``store`` are taken from there, the others are run.
+
+    One process a core with one thread each is what a CPU does best with many small trainings; ``scheduler`` is
+    the address of a Dask cluster that is used instead. A run that fails is told to ``on_failure`` and the store
+    with its traceback, has no row, and is tried again by the next call. A run that another study on the same store
+    is busy with is waited for. ``on_row`` is told of every row, kept ones first; ``on_start`` of every run that is
+    handed out, from any thread.
+
+    >>> from postel.experiments.comparison import comparison_specs
+    >>> from postel.experiments.spec import MethodSpec
+    >>> specs = comparison_specs("karate", [MethodSpec(name="one_hot")], range(2), max_epochs=5)
+    >>> [row["spec"]["split"] for row in run_all(specs, workers=1)]
+    [0, 1]
+    """
+    wanted = {spec.key: spec for spec in specs}
+    study = _Study(store, on_row, on_start, on_failure)
+    for row in (store.get(wanted) if store is not None else {}).values():
+        study.settle(row)
+    missing = study.unsettled(wanted.values())
+    if missing:
+        pool: Pool
+        if scheduler is not None:
+            pool = partial(on_cluster, data_root=data_root, scheduler=scheduler)
+        elif workers == 1:
+            pool = partial(one_by_one, data_root=data_root)
+        else:
+            pool = partial(in_processes, data_root=data_root, workers=workers)
+        study.run(missing, pool)
+    return [study.rows[key] for key in wanted if key in study.rows]
+
+
+class _Study:
+    """What is known of a study's runs while it goes on."""
+
+    def __init__(
+        self,
+        store: Store | None,
+        on_row: Callable[[Row], None],
+        on_start: Callable[[RunSpec], None],
+        on_failure: Callable[[RunSpec, str], None],
+    ) -> None:
+        self.store, self.on_row, self.on_start, self.on_failure = store, on_row, on_start, on_failure
+        self.rows: dict[str, Row] = {}
+        self.failed: dict[str, str] = {}
+        self.claims: Claims | None = None
+        self.deaths: Counter[str] = Counter()
+        self.under_way: dict[str, RunSpec] = {}
+        self.error: Exception | None = None
+
+    def run(self, missing: list[RunSpec], pool: Pool) -> None:
+        """Settle every spec of ``missing``."""
+        with ExitStack() as stack:
+            if self.store is not None:
+                stack.enter_context(self.store.kept_open())
+                self.claims = stack.enter_context(Claims(self.store))
+            while missing:
+                suspects = [spec for spec in missing if self.deaths[spec.key] >= _DEATHS]
+                for spec in suspects:
+                    self._wave([spec], pool)
+                    if self.deaths[spec.key] > _DEATHS:
+                        self._fail(spec, "The worker process died each time (killed, or out of memory).\n")
+                busy = self._wave([spec for spec in missing if spec not in suspects], pool)
+                missing = self.unsettled(missing)
+                if missing and not busy:
+                    time.sleep(_LOOK)
+                    self._look(missing)
+                    missing = self.unsettled(missing)
+
+    def settle(self, row: Row) -> None:
+        """Take a row that is in the store, or that nobody keeps."""
+        self.rows[row["key"]] = row
+        self.on_row(row)
+
+    def unsettled(self, specs: Iterable[RunSpec]) -> list[RunSpec]:
+        """Those with neither row nor failure."""
+        return [spec for spec in specs if spec.key not in self.rows and spec.key not in self.failed]
+
+    def _wave(self, specs: Sequence[RunSpec], pool: Pool) -> bool:
+        """Run those that are free; whether there was any."""
+        self.under_way = {}
+        busy = False
+        try:
+            for outcome in pool(self._claimed(specs)):
+                busy = True
+                if isinstance(outcome, Failure):
+                    self._fail(self.under_way.pop(outcome.key), outcome.traceback)
+                else:
+                    self.under_way.pop(outcome["key"])
+                    if self.store is not None:
+                        self.store.add(outcome)
+                    self.settle(outcome)
+        except WorkerDiedError:
+            busy = True
+            self.deaths.update(list(self.under_way))
+        if self.error is not None:
+            raise self.error
+        return busy
+
+    def _claimed(self, specs: Sequence[RunSpec]) -> Iterator[RunSpec]:
+        """Those of ``specs`` that are free, each claimed at the moment it is handed out.
+
+        The pool asks for them from threads of its own, where an exception would be lost: it is kept for later.
+        """
+        for spec in specs:
+            try:
+                if self.claims is not None and self.claims.take(spec.key) != "ours":
+                    continue
+            except Exception as error:
+                self.error = error
+                return
+            self.under_way[spec.key] = spec
+            self.on_start(spec)
+            yield spec
+
+    def _fail(self, spec: RunSpec, text: str) -> None:
+        if self.store is not None:
+            self.store.add_failure(spec, text)
+        self.failed[spec.key] = text
+        self.on_failure(spec, text)
+
+    def _look(self, missing: list[RunSpec]) -> None:
+        """Take what other studies have done of ``missing`` since."""
+        assert self.store is not None and self.claims is not None
+        for row in self.store.get(spec.key for spec in missing).values():
+            self.settle(row)
+        recent = {
+            item["key"]: item["traceback"] for item in self.store.failures() if item["at"] >= self.claims.since
+        }
+        for spec in self.unsettled(missing):
+            if spec.key in recent:
+                self.failed[spec.key] = recent[spec.key]
+                self.on_failure(spec, recent[spec.key])

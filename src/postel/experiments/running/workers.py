@@ -1,0 +1,119 @@
+"""Where runs happen: here, in processes of one thread each, or on the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import json
+import os
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from postel.errors import InputError, require_extra
+from postel.experiments.running.execute import Row, execute
+from postel.experiments.spec import RunSpec
+
+# Seconds for a cluster to answer, and for it to have a worker.
+_ANSWER = 20
+
+
+class WorkerDiedError(RuntimeError):
+    """A process that was running something is gone; what was under way has to be run again."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run that raised, and what."""
+
+    key: str
+    traceback: str
+
+
+Pool = Callable[[Iterable[RunSpec]], Iterator[Row | Failure]]
+
+
+def attempt(spec: RunSpec, data_root: str | None) -> Row | Failure:
+    """The row of ``spec``, or its failure; nothing is raised but an interruption."""
+    try:
+        row = execute(spec, data_root)
+        json.dumps(row, allow_nan=False)  # what cannot be kept is this run's failure, not the study's
+        return row
+    except Exception:
+        return Failure(spec.key, traceback.format_exc())
+
+
+def attempt_in_worker(spec: RunSpec, data_root: str | None, study: int) -> Row | Failure:
+    """The same in a process that ends with the one numbered ``study``, in the middle of a run if need be."""
+    _begin(study)
+    return attempt(spec, data_root)
+
+
+@functools.cache
+def _begin(study: int) -> None:
+    # A worker starts with its garbage collector off: what importing torch leaves is never garbage, and looking
+    # through it again and again is a tenth of the start. From here on it is left out of the search.
+    gc.freeze()
+    gc.enable()
+
+    def watch() -> None:
+        while os.getppid() == study:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def one_by_one(specs: Iterable[RunSpec], data_root: str | None) -> Iterator[Row | Failure]:
+    """What came of ``specs``, run in this process."""
+    for spec in specs:
+        yield attempt(spec, data_root)
+
+
+def in_processes(specs: Iterable[RunSpec], data_root: str | None, workers: int) -> Iterator[Row | Failure]:
+    """What came of ``specs`` as it comes, run by ``workers`` processes; they stay warm for the next call."""
+    joblib = require_extra("joblib", "experiments")
+    broken = require_extra("joblib.externals.loky.process_executor", "experiments").BrokenProcessPool
+    try:
+        with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+            run = joblib.delayed(attempt_in_worker)
+            calls = (run(spec, data_root, os.getpid()) for spec in specs)
+            yield from _parallel(joblib, calls, workers, initializer=gc.disable)
+    except broken as error:
+        raise WorkerDiedError("a worker process was killed or ran out of memory") from error
+
+
+def on_cluster(specs: Iterable[RunSpec], data_root: str | None, scheduler: str) -> Iterator[Row | Failure]:
+    """What came of ``specs`` as it comes, run by the workers of the Dask cluster whose scheduler is there.
+
+    A worker that goes away costs a retry, which Dask makes by itself.
+    """
+    joblib = require_extra("joblib", "experiments")
+    distributed = require_extra("distributed", "cluster")
+    with contextlib.ExitStack() as stack:
+        try:
+            client = stack.enter_context(distributed.Client(scheduler, timeout=_ANSWER, set_as_default=False))
+            client.wait_for_workers(1, timeout=_ANSWER)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise InputError(
+                f"no Dask cluster with a worker answers at {scheduler}; start one with dask scheduler and "
+                f"dask worker {scheduler} --nthreads 1"
+            ) from error
+        try:
+            with joblib.parallel_config(backend="dask", client=client):
+                run = joblib.delayed(attempt)
+                yield from _parallel(joblib, (run(spec, data_root) for spec in specs), -1)
+        except distributed.scheduler.KilledWorker as error:
+            raise WorkerDiedError("several workers of the cluster died, one after another") from error
+        except (distributed.CancelledError, distributed.comm.CommClosedError) as error:
+            raise InputError(f"the Dask cluster at {scheduler} went away; start it and go on") from error
+
+
+def _parallel(joblib: Any, calls: Iterator[Any], workers: int, **more: Any) -> Iterator[Row | Failure]:
+    # Nothing here is large enough for memory maps, which would leave files behind a killed study.
+    pool = joblib.Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1, max_nbytes=None, **more)
+    yield from pool(calls)

@@ -1,0 +1,110 @@
+"""Rows as flat lines for spreadsheets and data frames: a column a setting and a metric."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from postel.errors import InputError, require_extra
+from postel.experiments.spec import RunSpec
+from postel.files import replacing, write_text
+from postel.training.metrics import Scores
+from postel.training.result import Result
+
+#: A run as plain values, as :meth:`postel.experiments.results.Row.as_dict` gives it.
+StoredRow = dict[str, Any]
+
+_SCORES = tuple(field.name for field in fields(Scores))
+_RESULT = tuple(field.name for field in fields(Result))
+
+
+def flat_line(row: StoredRow) -> dict[str, Any]:
+    """One run as a flat mapping: every field of its spec, every metric, versions, host and seconds.
+
+    Hyper-parameters of method and backbone are JSON, ``pseudo_labels`` is yes, no or a number as in commands.
+
+    >>> method = {"name": "uniform", "params": {"epsilon": 0.1}}
+    >>> spec = {"dataset": "karate", "method": method, "backbone_args": {}, "pseudo_labels": True}
+    >>> result = {"val": {"accuracy": 0.5}, "test": None, "seconds": 1.5}
+    >>> flat_line({"key": "k", "spec": spec, "result": result, "made_by": {"host": "h"}})
+    {'key': 'k', 'dataset': 'karate', 'method': 'uniform', 'method_params': '{"epsilon": 0.1}', 'backbone_args':
+    '{}', 'pseudo_labels': 'yes', 'val_accuracy': 0.5, 'seconds': 1.5, 'host': 'h'}
+    """
+    line: dict[str, Any] = {"key": row["key"]}
+    for name, value in row["spec"].items():
+        if name == "method":
+            line["method"] = value["name"]
+            line["method_params"] = json.dumps(value["params"], sort_keys=True)
+        elif name == "backbone_args":
+            line[name] = json.dumps(value, sort_keys=True)
+        elif name == "pseudo_labels":
+            line[name] = {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+        else:
+            line[name] = value
+    for name, value in row["result"].items():
+        if name in ("val", "test"):
+            line.update({f"{name}_{metric}": score for metric, score in (value or {}).items()})
+        else:
+            line[name] = value
+    if "collapsed" in row:
+        line["collapsed"] = row["collapsed"]
+    return {**line, **row.get("made_by", {})}
+
+
+def row_of_line(line: Mapping[str, Any]) -> StoredRow:
+    """The row that :func:`flat_line` made ``line`` of; refused if its spec has another key than its own."""
+    try:
+        values = {name: value for name, value in line.items() if value is not None}
+        said = values.pop("pseudo_labels")
+        settings = {name: values.pop(name) for name in RunSpec.model_fields if name in values}
+        settings["method"] = {"name": settings["method"], "params": json.loads(values.pop("method_params"))}
+        settings["backbone_args"] = json.loads(settings["backbone_args"])
+        settings["pseudo_labels"] = {"yes": True, "no": False}[said] if said in ("yes", "no") else int(said)
+        spec = RunSpec(**settings)
+        scores = {
+            part: {name: values.pop(f"{part}_{name}") for name in _SCORES if f"{part}_{name}" in values} or None
+            for part in ("val", "test")
+        }
+        result = {name: scores[name] if name in scores else values.pop(name) for name in _RESULT}
+        row = {"key": values.pop("key"), "spec": spec.model_dump(mode="json"), "result": result}
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"a line of results does not say what a run was: {error!r}") from error
+    if spec.key != row["key"]:
+        raise InputError(f"the run {row['key']} was changed: its settings belong to {spec.key}")
+    if "collapsed" in values:
+        row["collapsed"] = values.pop("collapsed")
+    return {**row, "made_by": values}
+
+
+def write_lines(rows: Sequence[StoredRow], path: Path) -> int:
+    """The number of rows written to ``path``, as CSV or Parquet by its ending."""
+    ending = path.suffix.lower()
+    if ending not in (".csv", ".parquet"):
+        raise InputError(f"results are exported to a file that ends in .csv or .parquet, got {path.name}")
+    lines = [flat_line(row) for row in rows]
+    columns = list(dict.fromkeys(name for line in lines for name in line))
+    if ending == ".csv":
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, columns, restval="")
+        writer.writeheader()
+        writer.writerows(lines)
+        write_text(path, text.getvalue())
+    else:
+        write_parquet(path, lines, columns)
+    return len(lines)
+
+
+def write_parquet(
+    path: Path, lines: Sequence[Mapping[str, Any]], columns: Sequence[str], kind: str | None = None
+) -> None:
+    """``lines`` as a Parquet file at ``path``; all columns have the type ``kind``, or that of their values."""
+    pyarrow = require_extra("pyarrow", "tables")
+    parquet = require_extra("pyarrow.parquet", "tables")
+    table = pyarrow.table({name: pyarrow.array([line.get(name) for line in lines], kind) for name in columns})
+    with replacing(path) as stream:
+        parquet.write_table(table, stream, compression="zstd", compression_level=19)

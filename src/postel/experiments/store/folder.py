@@ -1,0 +1,131 @@
+"""A store as a folder of small files that a repository can hold, and back: tables and reports are made of either.
+
+``rows.parquet`` has a line for every run, as :meth:`Store.export` writes it; ``rounds.parquet`` the curves of
+those runs that a report or figure draws; ``cells.json`` what was chosen with what budget, and the keys of its
+runs; ``measured.parquet`` what targets measured beside trainings.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from postel.errors import InputError, require_extra
+from postel.experiments.store.export import StoredRow, row_of_line, write_lines, write_parquet
+from postel.experiments.store.measured import Kept
+from postel.experiments.store.sqlite import Store
+from postel.files import write_text
+
+_ROWS, _ROUNDS, _CELLS, _MEASURED = "rows.parquet", "rounds.parquet", "cells.json", "measured.parquet"
+
+# Digits that are kept of a curve: more than any picture shows.
+_DIGITS = 5
+
+
+def write_archive(store: Store, folder: str | Path) -> list[Path]:
+    """The files written to ``folder``, which hold all of ``store`` but failures, and curves only where drawn.
+
+    Lines are in the order of their keys, so that the same runs make the same file.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    # Cells first: a study that goes on meanwhile adds the rows of a cell before the cell itself.
+    cells = sorted(store.cells(), key=lambda cell: str(cell["key"]))
+    drawn = _drawn(cells)
+    rows, rounds = [], []
+    for row in _slim(store, drawn):
+        if "rounds" in row:
+            rounds.append({"key": row["key"], "rounds": json.dumps(_rounded(row.pop("rounds")), allow_nan=False)})
+        rows.append(row)
+    write_lines(rows, folder / _ROWS)
+    write_parquet(folder / _ROUNDS, rounds, ("key", "rounds"), "string")
+    lines = ",\n".join(json.dumps(cell, sort_keys=True, allow_nan=False) for cell in cells)
+    write_text(folder / _CELLS, f"[\n{lines}\n]\n")
+    measured = [
+        {"target": target, "key": key, "value": json.dumps(_rounded(value), allow_nan=False)}
+        for target, key, value in Kept(store).all()
+    ]
+    write_parquet(folder / _MEASURED, measured, ("target", "key", "value"), "string")
+    return archive_files(folder)
+
+
+def archive_files(folder: str | Path) -> list[Path]:
+    """Return the files that an archive in ``folder`` consists of."""
+    return [Path(folder) / name for name in (_ROWS, _ROUNDS, _CELLS, _MEASURED)]
+
+
+def open_results(path: str | Path) -> Store:
+    """The store at ``path``: a file, or the folder of an archive, which is read into a file that goes with it."""
+    path = Path(path)
+    return read_archive(path) if path.is_dir() else Store(path)
+
+
+def read_archive(folder: str | Path, into: str | Path | None = None) -> Store:
+    """A store with all that :func:`write_archive` put into ``folder``, at ``into`` or gone with the object.
+
+    Every line is checked: its spec has to have the key that it is filed under.
+    """
+    folder = Path(folder)
+    if into is not None and Path(into).exists():
+        raise InputError(f"{into} is there already; name a new file for what {folder} holds")
+    if not (folder / _ROWS).is_file():
+        raise InputError(f"{folder} is no folder of results: it has no {_ROWS}; postel export writes one")
+    rounds = {line["key"]: json.loads(line["rounds"]) for line in _lines(folder / _ROUNDS)}
+    rows = [row_of_line(line) for line in _lines(folder / _ROWS)]
+    try:
+        cells = json.loads((folder / _CELLS).read_text(encoding="utf-8"))
+        keyed = [(str(cell["key"]), json.dumps(cell)) for cell in cells]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise InputError(f"{folder / _CELLS} cannot be read as cells: {error!r}") from error
+    if into is None:
+        home = tempfile.TemporaryDirectory(prefix="postel-")
+        store = Store(Path(home.name) / "rows.sqlite", name=str(folder))
+        weakref.finalize(store, home.cleanup)
+    else:
+        store = Store(into)
+    store.add_many(({**row, "rounds": rounds[row["key"]]} if row["key"] in rounds else row) for row in rows)
+    with store.writing() as connection:
+        connection.executemany("INSERT INTO cells VALUES (?, ?)", keyed)
+    kept = Kept(store)
+    for line in _lines(folder / _MEASURED):
+        kept.put(line["target"], line["key"], json.loads(line["value"]))
+    return store
+
+
+def _drawn(cells: Sequence[dict[str, Any]]) -> set[str]:
+    """The keys of runs whose curves are drawn: the first of every cell by reports, all of a figure's by it."""
+    keys: set[str] = set()
+    for cell in cells:
+        keys.update(cell["run_keys"] if str(cell["target"]).startswith("figure-") else cell["run_keys"][:1])
+    return keys
+
+
+def _slim(store: Store, drawn: set[str]) -> Iterator[StoredRow]:
+    """Every row in the order of keys, one at a time; with rounds only if drawn."""
+    for key in sorted(store.keys()):
+        (row,) = store.rows([key])
+        if key not in drawn:
+            row.pop("rounds", None)
+        yield row
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.{_DIGITS}g}")
+    if isinstance(value, list):
+        return [_rounded(inner) for inner in value]
+    return {name: _rounded(inner) for name, inner in value.items()} if isinstance(value, dict) else value
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    parquet = require_extra("pyarrow.parquet", "tables")
+    pyarrow = require_extra("pyarrow", "tables")
+    try:
+        lines: list[dict[str, Any]] = parquet.read_table(path).to_pylist()
+    except (OSError, pyarrow.ArrowException) as error:
+        raise InputError(f"{path} cannot be read as Parquet: {error}") from error
+    return lines

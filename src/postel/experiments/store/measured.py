@@ -1,0 +1,54 @@
+"""What targets measure beside trainings, kept in the store's file under a key: made once, shown any time."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+from postel.experiments.store.sqlite import Store
+
+_TABLE = "CREATE TABLE IF NOT EXISTS measured (target TEXT, key TEXT, value BLOB, PRIMARY KEY (target, key))"
+
+_THERE = "SELECT 1 FROM sqlite_master WHERE name = 'measured'"
+
+
+class Kept:
+    """Plain values by target and key, in a table of their own beside the rows.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kept = Kept(Store(Path(folder) / "rows.sqlite"))
+    ...     kept.put("figure-tsne", "texas", [1.5, 2])
+    ...     kept.get("figure-tsne", "texas"), kept.get("figure-tsne", "cora")
+    ([1.5, 2], None)
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def put(self, target: str, key: str, value: Any) -> None:
+        """Keep ``value``; one that was there under the same key is replaced."""
+        content = zlib.compress(json.dumps(value, allow_nan=False).encode())
+        with self.store.writing() as connection:
+            connection.execute(_TABLE)
+            connection.execute("INSERT OR REPLACE INTO measured VALUES (?, ?, ?)", (target, key, content))
+
+    def get(self, target: str, key: str) -> Any:
+        """The value, or None if there is none."""
+        with self.store.reading() as connection:
+            if connection.execute(_THERE).fetchone() is None:
+                return None
+            query = "SELECT value FROM measured WHERE target = ? AND key = ?"
+            found = connection.execute(query, (target, key)).fetchone()
+        return None if found is None else json.loads(zlib.decompress(found[0]))
+
+    def all(self) -> Iterator[tuple[str, str, Any]]:
+        """Every target, key and value, in their order."""
+        with self.store.reading() as connection:
+            if connection.execute(_THERE).fetchone() is None:
+                return
+            for target, key, value in connection.execute("SELECT * FROM measured ORDER BY target, key"):
+                yield target, key, json.loads(zlib.decompress(value))

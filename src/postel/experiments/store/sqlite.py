@@ -1,0 +1,201 @@
+"""Rows in an SQLite file: written one by one as they come, so that nothing but a run in flight can be lost."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from postel.errors import InputError
+from postel.experiments.provenance import provenance
+from postel.experiments.spec import RunSpec
+from postel.experiments.store.export import StoredRow, write_lines
+
+#: What brings a file from each schema to the next; a file's schema is how many of these it has seen.
+_STEPS = (
+    ("CREATE TABLE IF NOT EXISTS runs (key TEXT PRIMARY KEY, row BLOB NOT NULL)",),
+    (
+        "CREATE TABLE failures (key TEXT PRIMARY KEY, at REAL NOT NULL, failure TEXT NOT NULL)",
+        "CREATE TABLE cells (key TEXT PRIMARY KEY, cell TEXT NOT NULL)",
+        "CREATE TABLE claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL, expires REAL NOT NULL)",
+    ),
+)
+
+# How long a writer waits for another one, in seconds.
+_PATIENCE = 60
+
+
+class Store:
+    """The rows of a study by the key of their spec, its failures and its cells; the file is made on first use.
+
+    A file that only can be read is fine as long as nothing is added. ``name`` is what texts call it, its path
+    unless told otherwise.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = Store(Path(folder) / "rows.sqlite")
+    ...     store.add({"key": "a", "result": 1})
+    ...     store.get(["a", "b"])
+    {'a': {'key': 'a', 'result': 1}}
+    """
+
+    def __init__(self, path: str | Path, name: str | None = None) -> None:
+        self.path = Path(path)
+        self.name = name or str(path)
+        try:
+            if not self.path.exists() or self._schema() < len(_STEPS):
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self._migrate()
+            found = self._schema()
+        except (sqlite3.Error, OSError) as error:
+            raise InputError(f"{self.path} cannot be used as a store of results: {error}") from error
+        if found != len(_STEPS):
+            raise InputError(f"{self.path} was written by another version of postel (schema {found})")
+
+    def add(self, row: StoredRow) -> None:
+        """Keep ``row``; one with the same key is kept as it was. A failure of the same spec is forgotten."""
+        with self.writing() as connection:
+            connection.execute("INSERT OR IGNORE INTO runs VALUES (?, ?)", (row["key"], _packed(row)))
+            for table in ("failures", "claims"):
+                connection.execute(f"DELETE FROM {table} WHERE key = ?", (row["key"],))
+
+    def add_many(self, rows: Iterable[StoredRow]) -> None:
+        """Keep all ``rows`` or, if one of them cannot be had or kept, none."""
+        with self.writing() as connection:
+            packed = ((row["key"], _packed(row)) for row in rows)
+            connection.executemany("INSERT OR IGNORE INTO runs VALUES (?, ?)", packed)
+
+    def keys(self) -> list[str]:
+        """The key of every row, in the order in which they came."""
+        with self.reading() as connection:
+            return [key for (key,) in connection.execute("SELECT key FROM runs ORDER BY rowid")]
+
+    def get(self, keys: Iterable[str]) -> dict[str, StoredRow]:
+        """The rows that are there, by key."""
+        rows = {}
+        with self.reading() as connection:
+            for key in keys:
+                found = connection.execute("SELECT row FROM runs WHERE key = ?", (key,)).fetchone()
+                if found is not None:
+                    rows[key] = _unpacked(found[0])
+        return rows
+
+    def rows(self, keys: Iterable[str]) -> list[StoredRow]:
+        """The rows that are there, in the order of ``keys``."""
+        return list(self.get(keys).values())
+
+    def all_rows(self) -> list[StoredRow]:
+        """Every row, in the order in which they came."""
+        with self.reading() as connection:
+            return [_unpacked(row) for (row,) in connection.execute("SELECT row FROM runs ORDER BY rowid")]
+
+    def add_failure(self, spec: RunSpec, traceback_text: str) -> None:
+        """Remember that ``spec`` could not be run, and why; a later success makes it forgotten."""
+        key, at = spec.key, time.time()
+        told = {"spec": spec.model_dump(mode="json"), "traceback": traceback_text, "made_by": provenance()}
+        text = json.dumps({"key": key, "at": at, **told})
+        with self.writing() as connection:
+            connection.execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?)", (key, at, text))
+            connection.execute("DELETE FROM claims WHERE key = ?", (key,))
+
+    def failures(self) -> list[dict[str, Any]]:
+        """What failed and has not been run since: ``key``, ``spec``, ``traceback``, ``at``, ``made_by``."""
+        return self._listed("SELECT failure FROM failures ORDER BY rowid")
+
+    def add_cell(self, cell: dict[str, Any]) -> None:
+        """Keep ``cell``, a setting chosen for a place in a table, instead of one with the same key."""
+        with self.writing() as connection:
+            text = json.dumps(cell, allow_nan=False)
+            connection.execute("INSERT OR REPLACE INTO cells VALUES (?, ?)", (cell["key"], text))
+
+    def cells(self) -> list[dict[str, Any]]:
+        """Every cell, in the order in which they came."""
+        return self._listed("SELECT cell FROM cells ORDER BY rowid")
+
+    def export(self, path: str | Path) -> int:
+        """The number of runs written to ``path``, one flat line each, as CSV or Parquet by its ending."""
+        return write_lines(self.all_rows(), Path(path))
+
+    def __len__(self) -> int:
+        with self.reading() as connection:
+            return int(connection.execute("SELECT COUNT(*) FROM runs").fetchone()[0])
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A connection inside one transaction that is kept whole or not at all."""
+        try:
+            with closing(self._opened()) as connection:
+                # With WAL this survives any kill; a power cut may cost the last rows but never the file.
+                connection.execute("PRAGMA synchronous=NORMAL")
+                connection.execute("BEGIN IMMEDIATE")
+                yield connection
+                connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise InputError(
+                f"{self.path} takes no more results: {error}; all that it holds is kept, so make room for it "
+                "and run the same command again"
+            ) from error
+
+    @contextmanager
+    def kept_open(self) -> Iterator[None]:
+        """A block in which writing is quick: without it every write folds SQLite's log back into the file."""
+        with self.reading() as connection:
+            connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone()
+            yield
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection to read with; it works where nothing can be written, too."""
+        try:
+            with closing(self._opened(read_only=True)) as connection:
+                yield connection
+        except sqlite3.Error as error:
+            raise InputError(f"{self.path} cannot be read as a store of results: {error}") from error
+
+    def _listed(self, query: str) -> list[dict[str, Any]]:
+        with self.reading() as connection:
+            return [json.loads(text) for (text,) in connection.execute(query)]
+
+    def _schema(self) -> int:
+        with closing(self._opened(read_only=True)) as connection:
+            return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+    def _migrate(self) -> None:
+        """Bring the file to the newest schema in one transaction; several processes may do so at once."""
+        with closing(self._opened()) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("BEGIN IMMEDIATE")
+            found = int(connection.execute("PRAGMA user_version").fetchone()[0])
+            for step in _STEPS[found:]:
+                for statement in step:
+                    connection.execute(statement)
+            connection.execute(f"PRAGMA user_version={max(found, len(_STEPS))}")
+            connection.execute("COMMIT")
+
+    def _opened(self, *, read_only: bool = False) -> sqlite3.Connection:
+        if not read_only:
+            return sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
+        address = self.path.resolve().as_uri()
+        try:
+            connection = sqlite3.connect(f"{address}?mode=ro", timeout=_PATIENCE, isolation_level=None, uri=True)
+            connection.execute("PRAGMA schema_version")
+        except sqlite3.OperationalError:
+            # Even to read it, WAL wants files beside the store. Where none can be made nobody writes either.
+            if self.path.with_name(f"{self.path.name}-wal").exists() or not self.path.exists():
+                raise
+            connection = sqlite3.connect(f"{address}?immutable=1", isolation_level=None, uri=True)
+        return connection
+
+
+def _packed(row: StoredRow) -> bytes:
+    # The fastest level: digits of floats hardly get smaller with more effort.
+    return zlib.compress(json.dumps(row, allow_nan=False).encode(), 1)
+
+
+def _unpacked(content: bytes) -> StoredRow:
+    return json.loads(zlib.decompress(content))

@@ -1,0 +1,1 @@
+"""One file per figure of ``postel reproduce``; each has an object ``TARGET``."""

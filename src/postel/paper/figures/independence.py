@@ -1,0 +1,111 @@
+"""The paper's check of Eq. 2: two neighbors' classes together against the product of what each has alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postel import statistics
+from postel.datasets import load_dataset
+from postel.datasets.diagnosis import measures
+from postel.datasets.storage.stored_graph import UNLABELLED
+from postel.experiments.store import Store
+from postel.experiments.store.measured import Kept
+from postel.labels import KnownLabels
+from postel.paper.class_bars import mark_not_run
+from postel.paper.names import dataset_label
+from postel.paper.planning import Options
+from postel.paper.product import Product
+from postel.paper.results import Results
+from postel.paper.running import Watch
+from postel.paper.table import Column, Table, decimals
+from postel.paper.target import Target
+from postel.pictures import new_figure
+
+#: The paper shows this class.
+CLASS = 0
+
+
+class FigureIndependence(Target):
+    """Joint and product for two neighbors of a class-0 node, on PubMed and Cornell."""
+
+    name = "figure-independence"
+    title = "Two neighbors of a class-0 node: joint distribution and product of marginals"
+
+    def measure(self, options: Options, store: Store, watch: Watch) -> None:
+        """Both matrices of each dataset, over all labels."""
+        for name in self._names(options):
+            watch.on_step(f"counting {name}")
+            Kept(store).put(self.name, name, joint_and_product(name, options.data_root))
+
+    def make(self, results: Results, options: Options) -> Product:
+        """Two heat maps a dataset, and the numbers."""
+        names = self._names(options)
+        figure = new_figure(8.6, 3.9 * len(names))
+        rows: Any = figure.subfigures(len(names), 1, squeeze=False)[:, 0]
+        lines = []
+        for part, name in zip(rows, names, strict=True):
+            found = results.kept.get(self.name, name)
+            panels = part.subplots(1, 2)
+            if found is None:
+                for axes in panels:
+                    mark_not_run(axes)
+                part.suptitle(dataset_label(name), fontsize=13)
+                continue
+            top = max(max(map(max, found[kind])) for kind in ("product", "joint"))
+            for axes, kind in zip(panels, ("product", "joint"), strict=True):
+                image = _draw(axes, found[kind], top)
+                axes.set_title(
+                    {"product": "product of marginals", "joint": "joint distribution"}[kind], fontsize=11
+                )
+            part.colorbar(image, ax=list(panels), shrink=0.85)
+            part.suptitle(f"{dataset_label(name)} (total variation {found['gap']:.3f})", fontsize=13)
+            lines += [
+                (name, m, n, found["joint"][m][n], value, found["joint"][m][n] - value)
+                for m, values in enumerate(found["product"])
+                for n, value in enumerate(values)
+            ]
+        numbers = (
+            Column("joint", decimals(4)),
+            Column("product", decimals(4)),
+            Column("difference", decimals(4, signed=True)),
+        )
+        columns = (Column("dataset", left=True), Column("first class"), Column("second class"), *numbers)
+        note = "Pairs of different neighbors of each class-0 node, all labels; total variation 0: Eq. 2 is exact."
+        return Product(self.name, Table(self.title, columns, lines, (note,)), figures={"": figure})
+
+    def _names(self, options: Options) -> tuple[str, ...]:
+        return options.chosen_datasets(("pubmed", "cornell"))
+
+
+def joint_and_product(dataset: str, data_root: str | None, of_class: int = CLASS) -> dict[str, Any]:
+    """``joint`` and ``product`` [K, K] of two neighbors' classes, and the total variation ``gap`` between them.
+
+    >>> found = joint_and_product("karate", None)
+    >>> round(sum(map(sum, found["joint"])), 6), round(sum(map(sum, found["product"])), 6)
+    (1.0, 1.0)
+    """
+    data = load_dataset(dataset, None, data_root=data_root)
+    known = KnownLabels.from_mask(data.y, data.y != UNLABELLED, data.num_classes)
+    counts = statistics.count_edges(data.edge_index, known)
+    of_two = measures.neighbor_pairs(counts.histograms, data.y, data.num_classes)
+    alone = statistics.conditional(counts.pairs)[of_class]
+    joint = of_two[of_class].double() / of_two[of_class].sum().clamp(min=1)
+    product = alone[:, None] * alone[None, :]
+    gap = float((joint - product).abs().sum() / 2)
+    return {"joint": joint.tolist(), "product": product.tolist(), "gap": gap}
+
+
+def _draw(axes: Any, matrix: list[list[float]], top: float) -> Any:
+    image = axes.imshow(matrix, cmap="cividis", vmin=0, vmax=top)
+    for m, values in enumerate(matrix):
+        for n, value in enumerate(values):
+            ink = "white" if value < 0.55 * top else "black"
+            axes.text(n, m, f"{value:.2f}", ha="center", va="center", color=ink, fontsize=10)
+    axes.set_xticks(range(len(matrix)))
+    axes.set_yticks(range(len(matrix)))
+    axes.set_xlabel("class of one neighbor")
+    axes.set_ylabel("class of another")
+    return image
+
+
+TARGET = FigureIndependence()

@@ -1,0 +1,37 @@
+"""The paper's comparison with SALS: what each makes of the same neighbors in two kinds of graphs."""
+
+from __future__ import annotations
+
+from postel.paper.planning import Options
+from postel.paper.product import Product
+from postel.paper.results import Results
+from postel.paper.table import Column, Table, decimals
+from postel.paper.target import Target
+from postel.theory import compare_with_sals
+from postel.theory.plots import sals_figure
+
+
+class FigureSals(Target):
+    """SALS and PosteL at three nodes of a homophilic and a heterophilic graph; it needs no data."""
+
+    name = "figure-sals"
+    title = "Soft labels of SALS and PosteL for the same neighbors: share of class 0"
+
+    def make(self, results: Results, options: Options) -> Product:
+        """The picture, and the shares of class 0."""
+        found = compare_with_sals()
+        rows = [
+            (
+                f"{a} of class 0, {b} of class 1",
+                float(found.sals[i, 0]),
+                float(found.posterior_homophilic[i, 0]),
+                float(found.posterior_heterophilic[i, 0]),
+            )
+            for i, (a, b) in enumerate(found.neighbors.tolist())
+        ]
+        names = ("SALS", "PosteL, homophilic", "PosteL, heterophilic")
+        columns = (Column("neighbors", left=True), *(Column(name, decimals(4)) for name in names))
+        return Product(self.name, Table(self.title, columns, rows), figures={"": sals_figure()})
+
+
+TARGET = FigureSals()

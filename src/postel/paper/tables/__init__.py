@@ -1,0 +1,1 @@
+"""One file per table of ``postel reproduce``; each has an object ``TARGET``."""
