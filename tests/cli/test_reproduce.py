@@ -52,14 +52,24 @@ def test_a_table_is_printed_and_written_with_a_search(tmp_path: Path) -> None:
     assert [row["ours"] for row in rows] == [float(line["ours"]) for line in lines]
 
 
-def test_a_dry_run_runs_nothing_and_says_how_it_knows(here: Here, tmp_path: Path) -> None:
-    done = here("reproduce", "table-main", "--dry-run", cwd=tmp_path)
-    assert done.returncode == 0 and "480" in done.stdout and "stated rate" in done.stdout.replace("\n", " ")
-    counted = json.loads(here("reproduce", "table-main", *SMALL, "--dry-run", "--json", cwd=tmp_path).stdout)
-    # One-hot labels have 8 settings with GCN, fewer than the 16 trials of the rest.
-    assert counted["cells"] == 48 and counted["runs"] < 48 * 16 * 2 and counted["done"] == 0
-    assert not (tmp_path / "paper").exists()
-    assert "no training is needed" in here("reproduce", "figure-toy", "--dry-run", cwd=tmp_path).stdout
+def test_a_dry_run_runs_nothing_and_says_how_it_knows(
+    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POSTEL_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "here"
+    folder.mkdir()
+    asked = ("reproduce", "table-main", *SMALL, "--dry-run")
+    done = here(*asked, "-b", "gcn,mlp", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    told = " ".join(done.stdout.split())
+    assert "12 (0 of them in postel.sqlite)" in told and "for 2 of 2 pairs of dataset and backbone" in told
+    assert "epochs measured on this machine on 2" in told and "400 epochs a training are assumed for 2" in told
+    kept = json.loads((tmp_path / "cache" / "epoch-rates.json").read_text())
+    assert [len(rates) for rates in kept.values()] == [2]
+    counted = json.loads(here(*asked, "-b", "gcn,mlp", "--json", cwd=folder).stdout)
+    assert counted["cells"] == 12 and counted["runs"] < 12 * 16 * 2 and counted["done"] == 0
+    assert "no training is needed" in here("reproduce", "figure-toy", "--dry-run", cwd=folder).stdout
+    assert list(folder.iterdir()) == []  # no store, no folder of tables
 
 
 def test_a_figure_is_written_as_png_and_svg(here: Here, tmp_path: Path) -> None:
@@ -89,7 +99,7 @@ def test_json_stands_alone(here: Here, tmp_path: Path) -> None:
         (("table-mian",), "did you mean table-main"),
         (("table-main", "--budget", "lots"), "a budget is a number of trials"),
         (("table-main", "--datasets", "coraa"), "coraa"),
-        (("table-main", "--store", "/proc/x.sqlite", "--dry-run"), "cannot be used as a store"),
+        (("table-main", "--store", "/proc/x.sqlite"), "cannot be used as a store"),
         (("table-products",), "unpack it as ogbn_products"),
     ],
 )

@@ -14,8 +14,10 @@ from paper.test_table import balanced
 from postel import NodeClassifier, PosteL, load_dataset
 from postel.datasets.diagnosis import diagnose
 from postel.errors import InputError
+from postel.experiments.rates import Rate
 from postel.experiments.running.executor import run_all
 from postel.experiments.store import Store
+from postel.paper import estimate as estimates
 from postel.paper.estimate import estimate, runs_of
 from postel.paper.figures.independence import joint_and_product
 from postel.paper.planning import Options, Planned
@@ -238,15 +240,30 @@ def test_an_unknown_target_is_answered_with_near_ones() -> None:
         find_target("table-mian")
 
 
-def test_the_estimate_counts_runs_and_learns_from_rows(tmp_path: Path) -> None:
+def _fixed_rate(dataset: str, backbone: str) -> Rate:
+    return Rate(0.01, False, "2026-01-31")
+
+
+def _never(dataset: str, backbone: str) -> Rate:
+    raise AssertionError("the store knows")
+
+
+def test_the_estimate_counts_runs_and_learns_from_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path / "rows.sqlite")
     cells = find_target("table-main").plan(
         Options(datasets=("karate",), backbones=("gcn",), methods=("ls", "postel"))
     )
-    before = estimate(cells, store, workers=1)
+    before = estimate(cells, store, 1, _fixed_rate)
     # Sixteen trials on three splits, and the chosen setting on the other seven.
     assert (before.cells, before.done, before.runs) == (2, 0, 2 * (16 * 3 + 7))
-    assert before.trainings == 55 + round(55 * 3.28) and "stated rate" in before.how
+    assert before.trainings == 55 + round(55 * 3.28)
+    assert before.seconds == pytest.approx(55 * (1 + 3.28) * 400 * 0.01)
+    assert before.how == (
+        "from epochs measured on this machine on 2026-01-31 for 1 of 1 pair of dataset and backbone; "
+        "400 epochs a training are assumed for 1 of which the store has none"
+    )
+    stand_in = estimate(cells, store, 1, lambda *_: Rate(0.01, True, "2026-01-31"))
+    assert "on random graphs of the published size on 2026-01-31 for 1 whose dataset is not" in stand_in.how
     assert runs_of(Planned("cora", "gcn", LS, budget="grid"))[0] == 72 * 3 + 7
     assert runs_of(Planned("cora", "gcn", POSTEL, budget="30m")) == (7, 30.0)
     run_planned(
@@ -256,12 +273,17 @@ def test_the_estimate_counts_runs_and_learns_from_rows(tmp_path: Path) -> None:
         _quiet(),
         "table-main",
     )
-    after = estimate(cells, store, workers=2)
-    assert "rows in the store" in after.how and after.seconds != before.seconds
+    after = estimate(cells, store, 2, _never)
+    assert after.how.startswith("from rows of this machine in the store for 1 of 1 pair")
+    assert 0 < after.seconds != before.seconds
+    monkeypatch.setattr(estimates, "provenance", lambda: {"host": "another"})
+    assert estimate(cells, store, 1, _fixed_rate).seconds == pytest.approx(before.seconds)
+    monkeypatch.undo()
     done = estimate(
         find_target("table-main").plan(Options(**{**SMALL.__dict__, "backbones": ("gcn",), "methods": ("ls",)})),
         store,
         1,
+        _never,
     )
     assert (done.done, done.runs, done.seconds) == (1, 0, 0.0)
 
@@ -284,7 +306,7 @@ def test_searches_on_other_splits_are_other_cells_and_never_compared_in_silence(
     target.run(Options(**asked, methods=("ls",), search_splits=1), store, _quiet())
     one, three = "2 trials, 1 search split", "2 trials, 3 search splits"
     assert budgets(methods=("ls",)) == [one]  # left open, so what there is is shown
-    assert estimate(target.plan(Options(**asked, methods=("ls",))), store, 1).done == 0
+    assert estimate(target.plan(Options(**asked, methods=("ls",))), store, 1, _fixed_rate).done == 0
     target.run(Options(**asked, methods=("ls", "als")), store, _quiet())
     assert budgets(methods=("ls", "als")) == [three, three]
     assert budgets(methods=("ls", "als"), search_splits=1) == [one, None]

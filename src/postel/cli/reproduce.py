@@ -129,10 +129,10 @@ def reproduce(
         raise InputError(
             f"{store} is a folder of results to read; add --render-only, or name a store file to run into"
         )
-    kept = open_results(store)
     if dry_run:
-        _tell_plan(target, chosen, kept, as_json)
+        _tell_plan(target, chosen, store, as_json)
         return
+    kept = open_results(store)
     if not render_only:
         _run(target, chosen, kept, quiet=as_json)
     product = target.render(kept, chosen)
@@ -171,15 +171,22 @@ def _list_targets(as_json: bool) -> None:
     print_table("Tables and figures of the paper", ["name", "what it shows"], titles, left=2)
 
 
-def _tell_plan(target: Target, chosen: Options, kept: Store, as_json: bool) -> None:
+def _tell_plan(target: Target, chosen: Options, path: Path, as_json: bool) -> None:
     from dataclasses import asdict
 
+    from postel.cli.console import notes, print_json
     from postel.cli.console import out as screen
-    from postel.cli.console import print_json
+    from postel.experiments.rates import EpochRates
     from postel.paper.estimate import estimate
 
     cells = target.plan(chosen)
-    found = estimate(cells, kept, chosen.workers)
+    with _store_or_none(path) as kept, notes.status("reading what is there") as status:
+
+        def on_measure(dataset: str, backbone: str) -> None:
+            status.update(f"measuring an epoch of {backbone} on {dataset}")
+
+        rates = EpochRates(chosen.data_root, on_measure=on_measure)
+        found = estimate(cells, kept, chosen.workers, rates)
     if as_json:
         print_json({"name": target.name, **asdict(found), "workers": chosen.workers})
         return
@@ -187,10 +194,21 @@ def _tell_plan(target: Target, chosen: Options, kept: Store, as_json: bool) -> N
     if not cells:
         screen.print("no training is needed; it takes seconds")
         return
-    screen.print(f"cells      {found.cells:,} ({found.done:,} of them in {kept.path})")
+    screen.print(f"cells      {found.cells:,} ({found.done:,} of them in {path})")
     screen.print(f"runs       {found.runs:,}, a run being one split of one setting")
     screen.print(f"trainings  {found.trainings:,}")
-    screen.print(f"time       about {duration(found.seconds)} with {chosen.workers} workers ({found.how})")
+    screen.print(f"time       about {duration(found.seconds)} with {chosen.workers} workers, {found.how}")
+
+
+@contextmanager
+def _store_or_none(path: Path) -> Iterator[Store]:
+    """The store at ``path``, or an empty one that leaves no file where there is none yet."""
+    import tempfile
+
+    from postel.experiments.store.folder import open_results
+
+    with tempfile.TemporaryDirectory() as folder:
+        yield open_results(path if path.exists() else Path(folder) / "empty.sqlite")
 
 
 def duration(seconds: float) -> str:

@@ -1,13 +1,14 @@
-"""How long a plan will take: from rows that are in the store where it can, else from stated rates."""
+"""How long a plan will take: from epochs measured on this machine, by rows in the store or on the spot."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from postel.datasets.catalog import CATALOG
 from postel.experiments.budget import Budget
+from postel.experiments.provenance import provenance
+from postel.experiments.rates import Rate
 from postel.experiments.spaces import size_of, space_of
 from postel.experiments.spec import RunSpec
 from postel.experiments.store import Store
@@ -17,11 +18,10 @@ from postel.paper.results import is_done, mean
 #: Rounds that helped, on average, in the paper's table of them; one more is trained and thrown away.
 ROUNDS = 1.28
 
-# Without rows to go by: an epoch of GCN takes so many seconds, and so many more a node and an entry of the edges.
-_EPOCH, _NODE, _ENTRY = 1.1e-3, 1.3e-6, 1.4e-8
+# Without rows to go by: epochs until a training stops.
 _EPOCHS = 400
-#: Epochs of other networks beside GCN's.
-_TIMES_GCN = {"gat": 4.5, "appnp": 1.6, "mlp": 1, "chebnet": 1, "gprgnn": 1.5, "bernnet": 2.5, "ordered_gnn": 15}
+
+Rates = Callable[[str, str], Rate]
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,28 @@ class Estimate:
     how: str
 
 
-def estimate(cells: Sequence[Planned], store: Store, workers: int) -> Estimate:
-    """What is left to do of ``cells``.
+def estimate(cells: Sequence[Planned], store: Store, workers: int, rates: Rates) -> Estimate:
+    """What is left to do of ``cells``, and how long that takes here.
 
     A run is one split of one setting; with pseudo-labels or a teacher it takes several trainings.
+
+    Args:
+        cells: What a table or figure needs.
+        store: Where rows are; of pairs of dataset and backbone that it has, its rows tell how many epochs a
+            training takes, and those made on this machine how long an epoch takes.
+        workers: How many runs are made at a time.
+        rates: Gives the rate of any other dataset and backbone, as :class:`~postel.experiments.rates.EpochRates`
+            does.
+
+    Returns:
+        The counts, the seconds, and where they come from.
     """
     known = store.cells()
-    rates = _rates(store, known)
-    runs = trainings = 0
-    seconds, done, stated = 0.0, 0, set()
+    seen = _seen(store, known)
+    runs = trainings = done = 0
+    seconds = 0.0
+    sources: dict[tuple[str, str], Rate | None] = {}
+    guessed = set()
     for cell in cells:
         if cell.base is None and any(is_done(found, cell) for found in known):
             done += 1
@@ -52,15 +65,19 @@ def estimate(cells: Sequence[Planned], store: Store, workers: int) -> Estimate:
         of_cell, minutes = runs_of(cell)
         takes = trainings_of(cell)
         place = (cell.dataset, cell.backbone)
-        rate, epochs = rates.get(place) or (epoch_seconds(*place), _EPOCHS)
-        if place not in rates:
-            stated.add(place)
+        epoch, epochs = seen.get(place, (None, None))
+        if place not in sources:
+            sources[place] = rates(*place) if epoch is None else None
+        rate = sources[place]
+        epoch = rate.seconds if rate is not None else epoch or 0.0
+        if epochs is None:
+            epochs = _EPOCHS
+            guessed.add(place)
         epochs = min(epochs, cell.max_epochs or epochs)
         runs += of_cell
         trainings += round(of_cell * takes)
-        seconds += of_cell * takes * epochs * rate / workers + 60 * minutes
-    measured = {(cell.dataset, cell.backbone) for cell in cells} - stated
-    return Estimate(len(cells), done, runs, trainings, seconds, _how(len(measured), len(stated)))
+        seconds += of_cell * takes * epochs * epoch / workers + 60 * minutes
+    return Estimate(len(cells), done, runs, trainings, seconds, _how(sources, len(guessed)))
 
 
 def runs_of(cell: Planned) -> tuple[int, float]:
@@ -95,45 +112,53 @@ def trainings_of(cell: Planned) -> float:
     return round(2 + ROUNDS, 2) if rounds is True else 1.0 + rounds
 
 
-def epoch_seconds(dataset: str, backbone: str) -> float:
-    """The stated time of an epoch on one thread, by the size of the graph and the kind of network.
+def _seen(
+    store: Store, known: Sequence[dict[str, Any]]
+) -> dict[tuple[str, str], tuple[float | None, float | None]]:
+    """Seconds an epoch and epochs a training by dataset and backbone, from a few rows of each cell.
 
-    >>> epoch_seconds("texas", "gcn") < epoch_seconds("cora", "gcn") < epoch_seconds("cora", "bernnet")
-    True
+    Another machine's rows do not tell the seconds, and runs cut short by hand not the epochs.
     """
-    paper = CATALOG[dataset].paper if dataset in CATALOG else None
-    nodes, entries = (paper.nodes, 2 * paper.edges) if paper else (1000, 10_000)
-    return (_EPOCH + _NODE * nodes + _ENTRY * entries) * _TIMES_GCN.get(backbone, 1)
-
-
-def _rates(store: Store, known: Sequence[dict[str, Any]]) -> dict[tuple[str, str], tuple[float, float]]:
-    """Seconds an epoch and epochs a training by dataset and backbone, from a few rows of each cell."""
-    whole = RunSpec.model_fields["max_epochs"].default
-    seen: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    whole, here = RunSpec.model_fields["max_epochs"].default, provenance()["host"]
+    seconds: dict[tuple[str, str], list[float]] = {}
+    epochs: dict[tuple[str, str], list[float]] = {}
     for cell in known:
+        place = (cell["dataset"], cell["backbone"])
         for row in store.get(cell["run_keys"][:3]).values():
             result = row["result"]
-            # A run that was cut short by hand tells the rate, but not when training would have stopped.
-            epochs = result["epochs"] / result["trainings"]
-            told = epochs if cell["settings"]["max_epochs"] == whole else _EPOCHS
-            seen.setdefault((cell["dataset"], cell["backbone"]), []).append(
-                (result["seconds"] / result["epochs"], told)
-            )
-    return {
-        place: (mean([rate for rate, _ in pairs]), mean([epochs for _, epochs in pairs]))
-        for place, pairs in seen.items()
-    }
+            if row["made_by"]["host"] == here:
+                seconds.setdefault(place, []).append(result["seconds"] / result["epochs"])
+            if cell["settings"]["max_epochs"] == whole:
+                epochs.setdefault(place, []).append(result["epochs"] / result["trainings"])
+
+    def average(values: list[float] | None) -> float | None:
+        return mean(values) if values else None
+
+    return {place: (average(seconds.get(place)), average(epochs.get(place))) for place in {*seconds, *epochs}}
 
 
-def _how(measured: int, stated: int) -> str:
-    rule = (
-        f"a stated rate: {1000 * _EPOCH:g} ms an epoch of GCN plus {1e6 * _NODE:g} µs a node and "
-        f"{1e6 * _ENTRY:g} µs an edge entry, times a factor for other networks, {_EPOCHS} epochs a training"
-    )
-    rows = "the epochs and seconds of rows in the store"
-    if not stated:
-        return f"estimated from {rows}" if measured else "nothing to run"
-    if not measured:
-        return f"estimated from {rule}"
-    pairs = f"{measured} of {measured + stated} pairs of dataset and backbone"
-    return f"estimated from {rows} for {pairs}, for the others from {rule}"
+def _how(sources: Mapping[tuple[str, str], Rate | None], guessed: int) -> str:
+    """Where the seconds come from, in a sentence."""
+    if not sources:
+        return "nothing to run"
+    measured = [rate for rate in sources.values() if rate is not None]
+    parts = []
+    if len(measured) < len(sources):
+        parts.append(f"rows of this machine in the store for {len(sources) - len(measured)}")
+    own, stand_ins = ([rate for rate in measured if rate.stand_in is flag] for flag in (False, True))
+    if own:
+        parts.append(f"epochs measured on this machine{_since(own)} for {len(own)}")
+    if stand_ins:
+        parts.append(
+            f"epochs measured on random graphs of the published size{_since(stand_ins)} for {len(stand_ins)} "
+            "whose dataset is not at hand"
+        )
+    pairs = "pair" if len(sources) == 1 else "pairs"
+    told = f"from {', '.join(parts)} of {len(sources)} {pairs} of dataset and backbone"
+    assumed = f"; {_EPOCHS} epochs a training are assumed for {guessed} of which the store has none"
+    return told + (assumed if guessed else "")
+
+
+def _since(rates: Sequence[Rate]) -> str:
+    days = sorted({rate.day for rate in rates})
+    return f" on {days[0]}" if len(days) == 1 else f" from {days[0]} to {days[-1]}"

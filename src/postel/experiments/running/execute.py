@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -31,11 +33,22 @@ def execute(spec: RunSpec, data_root: str | None = None) -> Row:
     The run has one thread, whatever the caller's setting is, and no other run beside it in the process, so that it
     gives the same bytes everywhere.
     """
+    with alone_on_one_thread():
+        return _execute(spec, data_root)
+
+
+@contextlib.contextmanager
+def alone_on_one_thread() -> Iterator[None]:
+    """A scope in which torch has one thread and no run of this process is beside it; afterwards all is as before.
+
+    Returns:
+        A context manager.
+    """
     with _ALONE:
         threads = torch.get_num_threads()
         torch.set_num_threads(1)
         try:
-            return _execute(spec, data_root)
+            yield
         finally:
             torch.set_num_threads(threads)
 
