@@ -25,6 +25,7 @@ class KnownLabels:
         is_train: True for training labels and False for pseudo-labels, bool [M].
         num_nodes: Number of nodes of the graph, N.
         num_classes: Number of classes, K.
+        evidence: What a model says of every node, float [N, K], where it was asked: see :meth:`with_evidence`.
 
     Example:
         >>> known = KnownLabels.from_mask(torch.tensor([0, 1, 1, 0]), torch.tensor([True, True, False, False]))
@@ -40,6 +41,7 @@ class KnownLabels:
     is_train: Tensor
     num_nodes: int
     num_classes: int
+    evidence: Tensor | None = None
 
     @classmethod
     def from_mask(cls, y: Tensor, mask: Tensor, num_classes: int | None = None) -> KnownLabels:
@@ -134,9 +136,49 @@ class KnownLabels:
         is_train[train.index] = True
         return KnownLabels(joined, table[joined], is_train[joined], self.num_nodes, self.num_classes)
 
+    def with_evidence(self, probabilities: Tensor, *, copy: bool = True) -> KnownLabels:
+        """Return the training labels with a model's probabilities as evidence about all other nodes.
+
+        Rows of training nodes are overwritten with their one-hot labels, so a model's output can be passed as it
+        is. A row of zeros says nothing; a row that sums to less than 1 counts as a part of a label.
+
+        Args:
+            probabilities: One row per node over the classes, float [N, K].
+            copy: Whether to leave the caller's tensor alone; ``False`` saves its memory and overwrites it.
+
+        Returns:
+            The training labels, without pseudo-labels, whose ``evidence`` is that table.
+
+        Raises:
+            InputError: If the table has another shape, or rows that are no (parts of) distributions.
+
+        Example:
+            >>> known = KnownLabels.from_index(torch.tensor([0]), torch.tensor([1]), num_nodes=2)
+            >>> known.with_evidence(torch.tensor([[0.5, 0.5], [0.25, 0.75]])).evidence.tolist()
+            [[0.0, 1.0], [0.25, 0.75]]
+        """
+        expected = (self.num_nodes, self.num_classes)
+        if not isinstance(probabilities, Tensor) or not probabilities.is_floating_point():
+            raise InputError(f"evidence must be a float tensor of shape [N, K], got {_describe(probabilities)}")
+        if tuple(probabilities.shape) != expected:
+            raise InputError(f"evidence must have shape {list(expected)}, got {list(probabilities.shape)}")
+        if probabilities.dtype not in (torch.float32, torch.float64):
+            probabilities, copy = probabilities.to(torch.float32), False
+        rows = probabilities.detach()
+        rows = rows.clone(memory_format=torch.contiguous_format) if copy else rows.contiguous()
+        train = self.train_only()
+        rows.index_fill_(0, train.index.to(rows.device), 0.0)
+        rows[train.index.to(rows.device), train.classes.to(rows.device)] = 1.0
+        # A comparison with NaN is False, so what is asked for is what must hold.
+        if not (float(rows.min()) >= 0 and float(rows.sum(dim=1).max()) <= 1 + 1e-4):
+            raise InputError("evidence must hold probabilities: rows of numbers from 0 up that sum to at most 1")
+        return KnownLabels(
+            train.index, train.classes, train.is_train, self.num_nodes, self.num_classes, evidence=rows
+        )
+
     def train_only(self) -> KnownLabels:
-        """Return these labels without pseudo-labels."""
-        if bool(self.is_train.all()):
+        """Return these labels without pseudo-labels and evidence."""
+        if self.evidence is None and bool(self.is_train.all()):
             return self
         keep = self.is_train
         return KnownLabels(

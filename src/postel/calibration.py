@@ -1,0 +1,214 @@
+"""Calibrating a posterior: how much the prior, the neighbors together and their average count on this graph.
+
+The posterior multiplies over neighbors as if they were independent, so that a hub's is near 0 or 1 whatever the
+truth is. Here its logarithms get exponents, q = softmax(a log prior + b sum + c mean), with sum and mean those of
+the neighbors' log-likelihoods, fitted by maximum likelihood on the training labels. The fit is convex and has
+three numbers. (1, 1, 0) is the plain posterior.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from postel.expected_statistics import LogEvidence
+
+Calibration = Literal["exponents", "temperature", "none"]
+
+#: The largest values that the exponents of prior, sum and mean may take, where labels can be told apart perfectly.
+LARGEST = (10.0, 10.0, 100.0)
+
+# A pull towards the plain posterior, so weak that it only decides where the labels do not.
+_RIDGE = 1e-6
+
+# Three numbers need no more labels than this: more are represented by as many of them, evenly spaced.
+_MOST_LABELS = 1 << 14
+
+_Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Exponents:
+    """How much each part of the evidence counts; the defaults are the plain posterior.
+
+    Attributes:
+        prior: Exponent of the prior.
+        total: Exponent of the product over the neighbors.
+        mean: Exponent of their geometric mean: evidence that does not grow with their number.
+    """
+
+    prior: float = 1.0
+    total: float = 1.0
+    mean: float = 0.0
+
+    @property
+    def neighbors_count(self) -> bool:
+        """Whether the neighbors change the posterior at all."""
+        return self.total > 0 or self.mean > 0
+
+    def __str__(self) -> str:
+        return f"prior^{self.prior:.3g} sum^{self.total:.3g} mean^{self.mean:.3g}"
+
+
+def fit_exponents(evidence: LogEvidence, classes: Tensor, calibration: Calibration = "exponents") -> Exponents:
+    """Fit the exponents by maximum likelihood on the nodes' own labels, which the evidence has left out.
+
+    Args:
+        evidence: Logarithms of R training nodes.
+        classes: Their classes [R].
+        calibration: ``"exponents"`` fits all three, ``"temperature"`` one for prior and sum together, ``"none"``
+            none.
+
+    Returns:
+        The exponents, each from 0 to its entry of ``LARGEST``.
+
+    Example:
+        >>> logs = torch.tensor([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9], [0.9, 0.1]], dtype=torch.float64).log()
+        >>> even = torch.full((1, 2), 0.5, dtype=torch.float64).log()
+        >>> evidence = LogEvidence(logs, torch.ones(4), even, torch.zeros(4, dtype=torch.int64))
+        >>> fitted = fit_exponents(evidence, torch.tensor([0, 0, 1, 1]), "temperature")
+        >>> round(fitted.total, 3)  # right three times of four: 0.75 and not 0.9
+        0.5
+    """
+    if calibration == "none":
+        return Exponents()
+    parts = _contrasts(evidence, classes)
+    if calibration == "temperature":
+        common = minimize_in_box([parts[0] + parts[1]], start=(1.0,), largest=(LARGEST[0],))[0]
+        return Exponents(common, common, 0.0)
+    return Exponents(*minimize_in_box(parts, start=(1.0, 1.0, 0.0), largest=LARGEST))
+
+
+def calibrated_posterior(
+    evidence: LogEvidence, exponents: Exponents, *, dtype: torch.dtype = torch.float64
+) -> Tensor:
+    """Return the posterior with these exponents.
+
+    Args:
+        evidence: Logarithms of R nodes.
+        exponents: How much each part of them counts.
+        dtype: Type of the result; the arithmetic is float64 always.
+
+    Returns:
+        One distribution per node over the classes [R, K].
+
+    Example:
+        >>> logs = torch.tensor([[0.9, 0.1]], dtype=torch.float64).log()
+        >>> evidence = LogEvidence(logs, torch.ones(1), torch.zeros(1, 2), torch.zeros(1, dtype=torch.int64))
+        >>> calibrated_posterior(evidence, Exponents(1.0, 0.5, 0.0))
+        tensor([[0.7500, 0.2500]], dtype=torch.float64)
+    """
+    size, k = evidence.sums.shape
+    out = torch.empty(size, k, dtype=dtype, device=evidence.sums.device)
+    for first in range(0, size, 1 << 14):
+        place = slice(first, first + (1 << 14))
+        logits = exponents.prior * evidence.log_prior(place)
+        logits = logits + exponents.total * evidence.sums[place] + exponents.mean * evidence.means(place)
+        out[place] = torch.softmax(logits, dim=1)
+    return out
+
+
+def _contrasts(evidence: LogEvidence, classes: Tensor) -> list[Tensor]:
+    """Log prior, sum and mean of every class less that of the node's own, [R, K] each."""
+    size = classes.numel()
+    chosen = torch.arange(size, device=classes.device)
+    if size > _MOST_LABELS:
+        chosen = chosen[:_MOST_LABELS] * size // _MOST_LABELS
+    own = classes[chosen].unsqueeze(1)
+    parts = [evidence.log_prior(chosen), evidence.sums[chosen], evidence.means(chosen)]
+    return [(part - part.gather(1, own)).to(torch.float64) for part in parts]
+
+
+def minimize_in_box(parts: list[Tensor], start: tuple[float, ...], largest: tuple[float, ...]) -> list[float]:
+    """Minimize the mean of logsumexp(sum of x_f parts_f) over x with 0 <= x_f <= largest_f.
+
+    Newton's method: each step goes to the minimum of the quadratic model in the box, found among all ways in which
+    the bounds can hold, and is halved until the value falls. A pull of weight 1e-6 towards ``start``, relative to
+    the size of the box, makes the minimum unique where the data leave it open.
+
+    Args:
+        parts: Contrasts [R, K] of each of the few variables.
+        start: Where to begin, inside the box.
+        largest: The upper bounds.
+
+    Returns:
+        The minimum, the same on every run.
+
+    Example:
+        >>> contrasts = torch.tensor([[0.0, -1.0], [0.0, -1.0], [0.0, 1.0]], dtype=torch.float64)
+        >>> round(minimize_in_box([contrasts], (1.0,), (10.0,))[0], 3)  # two of three: log 2
+        0.693
+        >>> minimize_in_box([contrasts[:2]], (1.0,), (10.0,))  # told apart perfectly: the bound
+        [10.0]
+    """
+    x, low, high = np.array(start), np.zeros(len(start)), np.array(largest)
+    pull, anchor = 2 * _RIDGE / high**2, np.array(start)
+
+    def penalized(point: _Vector) -> float:
+        return _value(parts, point) + float(0.5 * (pull * (point - anchor) ** 2).sum())
+
+    value = penalized(x)
+    for _ in range(200):
+        gradient, curvature = _derivatives(parts, x)
+        gradient, curvature = gradient + pull * (x - anchor), curvature + np.diag(pull)
+        step = _box_step(gradient, curvature, low - x, high - x)
+        slope = float(gradient @ step)
+        if -slope <= 1e-15 * max(1.0, abs(value)):
+            break
+        length = 1.0
+        while length > 1e-12:
+            point = np.clip(x + length * step, low, high)
+            trial = penalized(point)
+            if trial <= value + 1e-4 * length * slope:
+                break
+            length /= 2
+        else:
+            break
+        x, value = point, trial
+    return [float(entry) for entry in x]
+
+
+def _value(parts: list[Tensor], x: _Vector) -> float:
+    return float(torch.logsumexp(_combined(parts, x), dim=1).mean())
+
+
+def _derivatives(parts: list[Tensor], x: _Vector) -> tuple[_Vector, _Vector]:
+    weights = torch.softmax(_combined(parts, x), dim=1)
+    means = [(part * weights).sum(dim=1, keepdim=True) for part in parts]
+    # Differences from the mean first: a difference of second moments need not be positive in floating point.
+    apart = [part - mean for part, mean in zip(parts, means, strict=True)]
+    weighted = [part * weights for part in apart]
+    curvature = [[float(torch.dot(a.view(-1), b.view(-1))) for b in apart] for a in weighted]
+    return np.array([float(mean.mean()) for mean in means]), np.array(curvature) / weights.size(0)
+
+
+def _combined(parts: list[Tensor], x: _Vector) -> Tensor:
+    total = float(x[0]) * parts[0]
+    for part, weight in zip(parts[1:], x[1:], strict=True):
+        total = total.add_(part, alpha=float(weight))
+    return total
+
+
+def _box_step(gradient: _Vector, curvature: _Vector, low: _Vector, high: _Vector) -> _Vector:
+    """Minimum of g d + d H d / 2 over low <= d <= high, exactly: every choice of bounds that hold is tried."""
+    # Variables of very different sizes (a hub's sum, a mean) are brought to the same one first.
+    scale = 1 / np.sqrt(np.maximum(np.diag(curvature), np.finfo(float).tiny))
+    best, best_value = np.zeros_like(gradient), 0.0
+    for kinds in itertools.product((-1, 0, 1), repeat=gradient.size):
+        kind = np.array(kinds)
+        step = np.where(kind < 0, low, np.where(kind > 0, high, 0.0))
+        free = np.flatnonzero(kind == 0)
+        if free.size:
+            inner = curvature[np.ix_(free, free)] * np.outer(scale[free], scale[free])
+            right = -(gradient + curvature @ step)[free] * scale[free]
+            step[free] = np.clip(np.linalg.lstsq(inner, right)[0] * scale[free], low[free], high[free])
+        value = float(gradient @ step + 0.5 * step @ curvature @ step)
+        if value < best_value:
+            best, best_value = step, value
+    return best

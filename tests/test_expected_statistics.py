@@ -1,0 +1,181 @@
+"""Expected counts and closed-form leave-one-out against plain loops that count everything again for each node."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reference_expected as reference
+from postel.errors import InputError
+from postel.expected_statistics import expected_counts, log_evidence
+from postel.labels import KnownLabels
+from postel.statistics import class_counts, count_edges
+from support import SmallGraph, small_graphs
+
+CENTERS = st.sampled_from(["labelled", "train"])
+
+
+def one_hot(graph: SmallGraph, nodes: list[int]) -> reference.Rows:
+    k = graph.num_classes
+    return [[Fraction(u in nodes and graph.classes[u] == m) for m in range(k)] for u in range(graph.num_nodes)]
+
+
+def soft_rows(draw: st.DataObject, graph: SmallGraph) -> reference.Rows:
+    """One-hot rows for training nodes; a distribution, a part of one, or nothing for the others."""
+    rows = one_hot(graph, graph.train)
+    for u in range(graph.num_nodes):
+        if u not in graph.train:
+            parts = draw.draw(st.lists(st.integers(0, 4), min_size=graph.num_classes, max_size=graph.num_classes))
+            size = 1 << max(sum(parts) - 1, 0).bit_length()  # dyadic, so that float64 holds it
+            rows[u] = [Fraction(part, size) for part in parts]
+    return rows
+
+
+def as_tensor(rows: reference.Rows, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+    return torch.tensor([[float(value) for value in row] for row in rows], dtype=dtype)
+
+
+def centers_of(graph: SmallGraph, centers: str) -> list[bool]:
+    return [centers == "labelled" or u in graph.train for u in range(graph.num_nodes)]
+
+
+@given(small_graphs(), CENTERS)
+def test_one_hot_labels_give_the_integer_counts_exactly(graph: SmallGraph, centers: str) -> None:
+    known = graph.known
+    integers = count_edges(graph.edge_index, known, centers=centers)
+    hard = expected_counts(graph.edge_index, known, centers=centers)
+    table = as_tensor(one_hot(graph, graph.train + graph.pseudo), torch.float32)
+    soft = expected_counts(graph.edge_index, known.with_evidence(table), centers=centers)
+    for ours in (hard, soft):
+        assert torch.equal(ours.pairs, integers.pairs.double())
+        assert torch.equal(ours.histograms, integers.histograms.double())
+        assert torch.equal(ours.classes, class_counts(known).double())
+    assert torch.equal(hard.reverse, soft.reverse)
+
+
+@settings(max_examples=200)
+@given(small_graphs(max_nodes=7), CENTERS, st.data())
+def test_expected_counts_equal_plain_loops(graph: SmallGraph, centers: str, data: st.DataObject) -> None:
+    rows = soft_rows(data, graph)
+    known = graph.known.with_evidence(as_tensor(rows))
+    classes, pairs, histograms = reference.counts(graph.entries, rows, centers_of(graph, centers))
+    ours = expected_counts(graph.edge_index, known, centers=centers)
+    assert torch.allclose(ours.classes, as_tensor([classes])[0], rtol=0, atol=1e-12)
+    assert torch.allclose(ours.pairs, as_tensor(pairs), rtol=0, atol=1e-12)
+    assert torch.allclose(ours.histograms, as_tensor(histograms), rtol=0, atol=1e-12)
+    some = torch.tensor(data.draw(st.permutations(range(graph.num_nodes)))[:3])
+    part = expected_counts(graph.edge_index, known, rows=some, centers=centers)
+    assert torch.equal(part.pairs, ours.pairs)
+    assert torch.equal(part.histograms, ours.histograms[some])
+    assert torch.equal(part.reverse, ours.reverse[some])
+
+
+@settings(max_examples=300)
+@given(small_graphs(max_nodes=7), CENTERS, st.booleans(), st.data())
+def test_leave_one_out_equals_counting_again_without_the_node(
+    graph: SmallGraph, centers: str, soft: bool, data: st.DataObject
+) -> None:
+    if soft:
+        rows = soft_rows(data, graph)
+        known = graph.known.with_evidence(as_tensor(rows))
+    else:
+        rows, known = one_hot(graph, graph.train + graph.pseudo), graph.known
+    own = known.train_only().dense()
+    evidence = log_evidence(expected_counts(graph.edge_index, known, centers=centers), own)
+    assert torch.isfinite(evidence.sums).all()
+    for i in range(graph.num_nodes):
+        log_prior, sums, number = reference.log_parts(
+            graph.entries, rows, centers_of(graph, centers), i, leave_out=i in graph.train
+        )
+        assert evidence.neighbors[i].item() == pytest.approx(number, abs=1e-12)
+        assert evidence.log_prior(slice(i, i + 1))[0].tolist() == pytest.approx(log_prior, abs=1e-12)
+        assert evidence.sums[i].tolist() == pytest.approx(sums, abs=1e-10)
+        means = [value / number if number else 0.0 for value in sums]
+        assert evidence.means(slice(i, i + 1))[0].tolist() == pytest.approx(means, abs=1e-10)
+
+
+@given(small_graphs(pseudo=False), CENTERS, st.data())
+def test_a_training_nodes_own_label_changes_no_bit_of_its_evidence_but_rounding(
+    graph: SmallGraph, centers: str, data: st.DataObject
+) -> None:
+    i = data.draw(st.sampled_from(graph.train))
+    other = SmallGraph(**{**vars(graph), "classes": list(graph.classes)})
+    other.classes[i] = data.draw(st.integers(0, graph.num_classes - 1))
+    row = torch.tensor([i])
+    parts = []
+    for one in (graph, other):
+        counts = expected_counts(one.edge_index, one.known, rows=row, centers=centers)
+        parts.append(log_evidence(counts, one.known.dense()[row]))
+    assert torch.allclose(parts[0].sums, parts[1].sums, atol=1e-10)
+    assert torch.allclose(parts[0].log_prior(row * 0), parts[1].log_prior(row * 0), atol=1e-12)
+
+
+def hub(leaves: int, shuffled: bool) -> tuple[torch.Tensor, KnownLabels]:
+    """A star whose center has more neighbors than one block of float32 sums, in two orders of entries."""
+    ids = torch.arange(1, leaves + 1)
+    out = torch.stack([torch.zeros_like(ids), ids])
+    edges = torch.cat([out, out.flip(0)], dim=1)
+    if shuffled:
+        edges = edges[:, torch.randperm(edges.size(1), generator=torch.Generator().manual_seed(1))]
+    known = KnownLabels.from_index(torch.tensor([0]), torch.tensor([2]), num_nodes=leaves + 1, num_classes=3)
+    noise = torch.rand(leaves + 1, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    return edges, known.with_evidence((noise / noise.sum(dim=1, keepdim=True)).float())
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_float32_evidence_of_a_hub_is_summed_precisely_and_in_any_order_of_entries(shuffled: bool) -> None:
+    edges, known = hub(300_000, shuffled)
+    assert known.evidence is not None
+    counts = expected_counts(edges, known, rows=torch.tensor([0]))
+    exact = known.evidence[1:].double().sum(dim=0)
+    assert torch.allclose(counts.histograms[0], exact, rtol=1e-7, atol=0)
+    assert torch.allclose(counts.reverse[0], exact, rtol=1e-7, atol=0)
+
+
+def test_the_number_of_threads_changes_no_bit() -> None:
+    edges, known = hub(20_000, shuffled=True)
+    before = torch.get_num_threads()
+    results = []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            counts = expected_counts(edges, known)
+            results.append((counts, log_evidence(counts, known.dense())))
+    finally:
+        torch.set_num_threads(before)
+    (one, one_logs), (two, two_logs) = results
+    for name in ("classes", "pairs", "histograms", "reverse"):
+        assert torch.equal(getattr(one, name), getattr(two, name)), name
+    assert torch.equal(one_logs.sums, two_logs.sums)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (torch.zeros(2, 2, dtype=torch.int64), "float tensor"),
+        (torch.zeros(3, 2), r"shape \[2, 2\]"),
+        (torch.tensor([[0.0, 0.0], [0.9, 0.9]]), "at most 1"),
+        (torch.tensor([[0.0, 0.0], [-0.1, 0.9]]), "at most 1"),
+        (torch.tensor([[0.0, 0.0], [float("nan"), 0.9]]), "at most 1"),
+    ],
+)
+def test_bad_evidence_gets_one_sentence(rows: torch.Tensor, message: str) -> None:
+    known = KnownLabels.from_index(torch.tensor([0]), torch.tensor([1]), num_nodes=2)
+    with pytest.raises(InputError, match=message):
+        known.with_evidence(rows)
+
+
+def test_evidence_is_copied_unless_told_and_dropped_with_pseudo_labels() -> None:
+    known = KnownLabels.from_index(torch.tensor([0]), torch.tensor([1]), num_nodes=2)
+    rows = torch.full((2, 2), 0.5)
+    kept = known.with_evidence(rows)
+    assert rows.tolist() == [[0.5, 0.5], [0.5, 0.5]]
+    assert (
+        kept.train_only().evidence is None
+        and kept.with_pseudo(torch.tensor([1]), torch.tensor([0])).evidence is None
+    )
+    assert known.with_evidence(rows, copy=False).evidence is not None and rows[0].tolist() == [0.0, 1.0]
