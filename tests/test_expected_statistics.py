@@ -57,7 +57,7 @@ def test_one_hot_labels_give_the_integer_counts_exactly(graph: SmallGraph, cente
     assert torch.equal(hard.reverse, soft.reverse)
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(small_graphs(max_nodes=7), CENTERS, st.data())
 def test_expected_counts_equal_plain_loops(graph: SmallGraph, centers: str, data: st.DataObject) -> None:
     rows = soft_rows(data, graph)
@@ -74,7 +74,7 @@ def test_expected_counts_equal_plain_loops(graph: SmallGraph, centers: str, data
     assert torch.equal(part.reverse, ours.reverse[some])
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(small_graphs(max_nodes=7), CENTERS, st.booleans(), st.data())
 def test_leave_one_out_equals_counting_again_without_the_node(
     graph: SmallGraph, centers: str, soft: bool, data: st.DataObject

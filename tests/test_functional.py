@@ -11,10 +11,10 @@ from hypothesis import given
 from torch import Tensor
 from torch_geometric.data import Data
 
-from postel import ALS, SALS, Distillation, OneHot, PosteL, UniformSmoothing, functional
+from postel import ALS, SALS, CalibratedPosteL, Distillation, OneHot, PosteL, UniformSmoothing, functional
 from postel.errors import InputError
 from postel.labels import KnownLabels
-from postel.settings import PosteLSettings
+from postel.settings import CalibratedSettings, PosteLSettings
 from postel.smoothers import SMOOTHERS, Smoother
 from support import SmallGraph, small_graphs
 
@@ -35,6 +35,12 @@ PAIRS: list[tuple[Smoother, Callable[[Tensor, KnownLabels], Tensor]]] = [
         ALS(0.6, steps=2, restart=0.1, normalization="sym", self_loops=True),
         lambda edges, known: functional.als_soft_labels(
             edges, known, 0.6, steps=2, restart=0.1, normalization="sym", self_loops=True
+        ),
+    ),
+    (
+        CalibratedPosteL(0.3, calibration="temperature", centers="train"),
+        lambda edges, known: functional.calibrated_soft_labels(
+            edges, known, CalibratedSettings(0.2, calibration="temperature"), alpha=0.3, centers="train"
         ),
     ),
     (PosteL(0.3, 0.7), lambda edges, known: functional.posterior_soft_labels(edges, known, alpha=0.3, beta=0.7)),
@@ -73,7 +79,7 @@ def test_every_method_has_a_function_that_takes_its_hyper_parameters():
     for name, method in SMOOTHERS.items():
         function = getattr(functional, f"{names.get(name, name)}_soft_labels")
         takes = inspect.signature(function).parameters
-        assert name == "postel" or not takes.keys() - {
+        assert name in ("postel", "calibrated") or not takes.keys() - {
             *inspect.signature(method).parameters,
             *("edge_index", "known", "teacher_logits", "dtype", "device"),
         }

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from postel.settings import PosteLSettings as PosteLSettings
     from postel.smoothers import ALS as ALS
     from postel.smoothers import SALS as SALS
+    from postel.smoothers import CalibratedPosteL as CalibratedPosteL
     from postel.smoothers import Distillation as Distillation
     from postel.smoothers import OneHot as OneHot
     from postel.smoothers import PosteL as PosteL
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ALS": "postel.smoothers",
+    "CalibratedPosteL": "postel.smoothers",
     "Distillation": "postel.smoothers",
     "KnownLabels": "postel.labels",
     "NodeClassifier": "postel.training",

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
@@ -18,8 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from postel.expected_statistics import LogEvidence
-
-Calibration = Literal["exponents", "temperature", "none"]
+from postel.settings import Calibration
 
 #: The largest values that the exponents of prior, sum and mean may take, where labels can be told apart perfectly.
 LARGEST = (10.0, 10.0, 100.0)

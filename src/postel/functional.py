@@ -7,6 +7,7 @@ without the ``Data`` around it, and so on.
 from __future__ import annotations
 
 from postel.smoothers.als import als_soft_labels
+from postel.smoothers.calibrated import calibrated_soft_labels
 from postel.smoothers.distillation import distillation_soft_labels
 from postel.smoothers.one_hot import one_hot_soft_labels
 from postel.smoothers.postel import posterior_soft_labels
@@ -15,6 +16,7 @@ from postel.smoothers.uniform import uniform_soft_labels
 
 __all__ = [
     "als_soft_labels",
+    "calibrated_soft_labels",
     "distillation_soft_labels",
     "one_hot_soft_labels",
     "posterior_soft_labels",

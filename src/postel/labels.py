@@ -197,7 +197,8 @@ class KnownLabels:
         if self.index.device == torch.device(device):
             return self
         index, classes, is_train = (part.to(device) for part in (self.index, self.classes, self.is_train))
-        return KnownLabels(index, classes, is_train, self.num_nodes, self.num_classes)
+        evidence = None if self.evidence is None else self.evidence.to(device)
+        return KnownLabels(index, classes, is_train, self.num_nodes, self.num_classes, evidence)
 
     def dense(self) -> Tensor:
         """Return the class of every node, int64 [N], -1 where it is not known."""

@@ -1,4 +1,4 @@
-"""The settings of posterior label smoothing, spelled and checked in one place.
+"""The settings of posterior label smoothing and of its calibrated form, spelled and checked in one place.
 
 The function, the transform, the engines for tables and the command all take them from here. Nothing in this
 module needs torch.
@@ -16,6 +16,13 @@ Likelihood = Literal["edge", "normalized", "local"]
 Noise = Literal["uniform", "off-target"]
 Isolated = Literal["prior", "one-hot"]
 Centers = Literal["labelled", "train"]
+Calibration = Literal["exponents", "temperature", "none"]
+
+#: How a model's predictions for unlabelled nodes enter the counts of the next round.
+EvidenceKind = Literal["soft", "hard", "none"]
+
+#: When a round of training is kept.
+Accept = Literal["loss", "scaled", "accuracy", "always"]
 
 
 @dataclass(frozen=True)
@@ -91,3 +98,49 @@ class PosteLSettings:
             'off-target'
         """
         return cls(alpha, beta, noise="off-target", isolated="one-hot", centers="train", self_loops=True)
+
+
+@dataclass(frozen=True)
+class CalibratedSettings:
+    """The settings of :class:`~postel.CalibratedPosteL`; their defaults are meant to stay.
+
+    Args:
+        alpha: Weight of the posterior against the one-hot label; below 0.5 the own class is always on top.
+        evidence: How a model's predictions for unlabelled nodes enter the counts: ``"soft"`` as probabilities,
+            ``"hard"`` as its most probable classes, ``"none"`` not at all.
+        calibration: ``"exponents"`` fits one each for prior, sum and mean of the neighbors' log-likelihoods,
+            ``"temperature"`` one in all, ``"none"`` takes the posterior as it is.
+        accept: When a round is kept: ``"scaled"`` if its validation loss after temperature scaling is lower,
+            ``"accuracy"`` if its validation accuracy is higher or, where equal, that loss lower, ``"always"`` for
+            the first round whatever it gives, ``"loss"`` by the plain loss and without the one-hot model, as in
+            the paper.
+        leave_one_out: Whether a training node's own label is left out of the counts that its posterior rests on.
+        centers: Which nodes are centers of counted pairs: all ``"labelled"`` ones, those with evidence included,
+            or ``"train"`` nodes only.
+        num_classes: Number of classes. It is needed only where the graph does not say it and the last classes
+            have no training node.
+
+    Raises:
+        InputError: If a value is out of its range.
+
+    Example:
+        >>> CalibratedSettings(alpha=0.3).calibration
+        'exponents'
+    """
+
+    alpha: float = 0.5
+    evidence: EvidenceKind = field(default="soft", kw_only=True)
+    calibration: Calibration = field(default="exponents", kw_only=True)
+    accept: Accept = field(default="scaled", kw_only=True)
+    leave_one_out: bool = field(default=True, kw_only=True)
+    centers: Centers = field(default="labelled", kw_only=True)
+    num_classes: int | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_number("alpha", self.alpha, 0, 1)
+        check_choice("evidence", self.evidence, get_args(EvidenceKind))
+        check_choice("calibration", self.calibration, get_args(Calibration))
+        check_choice("accept", self.accept, get_args(Accept))
+        check_choice("centers", self.centers, get_args(Centers))
+        if self.num_classes is not None:
+            check_count("num_classes", self.num_classes, 2)

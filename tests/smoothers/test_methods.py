@@ -60,7 +60,7 @@ def test_a_method_can_be_made_again_from_its_name_and_parameters(method: Smoothe
 
 
 def test_names_are_file_names() -> None:
-    assert list(SMOOTHERS) == ["one_hot", "uniform", "distillation", "sals", "als", "postel"]
+    assert list(SMOOTHERS) == ["one_hot", "uniform", "distillation", "sals", "als", "postel", "calibrated"]
     with pytest.raises(ValueError, match="there is no method 'magic'; choose from one_hot, uniform"):
         make_smoother("magic")
 

@@ -8,6 +8,7 @@ from typing import Any
 from postel.errors import InputError
 from postel.smoothers.als import ALS
 from postel.smoothers.base import Smoother, TrainTargets
+from postel.smoothers.calibrated import CalibratedPosteL, calibrated_soft_labels
 from postel.smoothers.distillation import Distillation
 from postel.smoothers.one_hot import OneHot
 from postel.smoothers.postel import PosteL, posterior_soft_labels
@@ -18,19 +19,22 @@ __all__ = [
     "ALS",
     "SALS",
     "SMOOTHERS",
+    "CalibratedPosteL",
     "Distillation",
     "OneHot",
     "PosteL",
     "Smoother",
     "TrainTargets",
     "UniformSmoothing",
+    "calibrated_soft_labels",
     "make_smoother",
     "posterior_soft_labels",
 ]
 
-#: The methods by name, in the paper's order.
+#: The methods by name, in the paper's order; the last one is ours.
 SMOOTHERS: dict[str, type[Smoother]] = {
-    method.method_name(): method for method in (OneHot, UniformSmoothing, Distillation, SALS, ALS, PosteL)
+    method.method_name(): method
+    for method in (OneHot, UniformSmoothing, Distillation, SALS, ALS, PosteL, CalibratedPosteL)
 }
 
 

@@ -17,6 +17,7 @@ from torch_geometric.utils import remove_self_loops
 
 from postel.errors import InputError
 from postel.labels import KnownLabels
+from postel.settings import Accept, EvidenceKind
 from postel.statistics import check_edge_index
 
 
@@ -42,6 +43,10 @@ class Smoother(BaseTransform):
     """
 
     num_classes: int | None = None
+    #: How pseudo-labels enter, for a method that uses them.
+    evidence: EvidenceKind = "hard"
+    #: When a round is kept; any rule but ``"loss"`` starts from the model trained on one-hot labels.
+    accept: Accept = "loss"
 
     @property
     def uses_pseudo_labels(self) -> bool:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, get_args
 
 import torch
 from torch import Tensor
 
+from postel.checks import check_choice
 from postel.labels import UNKNOWN, KnownLabels
 from postel.posterior import add_off_target_noise, add_uniform_noise, mix, posterior, without_evidence
-from postel.settings import PosteLSettings
+from postel.settings import Accept, PosteLSettings
 from postel.smoothers.base import Smoother, TrainTargets
 from postel.smoothers.evidence import Evidence, GraphStatistics, graph_statistics, local_evidence
 from postel.statistics import check_edge_index, for_each_block
@@ -65,6 +66,7 @@ def posterior_soft_labels(
     return _soft_labels_and_statistics(edge_index, known, settings, rows, own, dtype)[0]
 
 
+@dataclass(frozen=True, repr=False)
 class PosteL(Smoother, PosteLSettings):
     """Posterior label smoothing as a transform: adds ``soft_y`` [N, K] to a ``Data`` (Eq. 1 to 4).
 
@@ -84,6 +86,10 @@ class PosteL(Smoother, PosteLSettings):
         self_loops: Whether a self-loop makes a node its own neighbor.
         num_classes: Number of classes, where ``data.num_classes`` is missing and the last classes have no
             training node.
+        accept: When :class:`~postel.NodeClassifier` keeps a round of training with pseudo-labels. ``"loss"``, the
+            paper's rule, asks for a lower validation loss than all rounds before; ``"scaled"`` starts from the
+            model trained on one-hot labels and asks for a lower loss after temperature scaling, as
+            :class:`~postel.CalibratedPosteL` does.
 
     Example:
         >>> from torch_geometric.data import Data
@@ -100,6 +106,12 @@ class PosteL(Smoother, PosteLSettings):
         >>> PosteL.as_released(0.8, 0.4)
         PosteL(noise='off-target', isolated='one-hot', centers='train', self_loops=True)
     """
+
+    accept: Accept = field(default="loss", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("accept", self.accept, get_args(Accept))
 
     @property
     def uses_pseudo_labels(self) -> bool:

@@ -24,9 +24,9 @@ from postel.training.node_sets import labelled_sets, mask_index
 from postel.training.objective import Objective, SoftTargets
 from postel.training.pseudo_labels import Round, iterate_pseudo_labels
 from postel.training.result import Result, RoundHistory
+from postel.training.rounds import plan_rounds
 from postel.training.seeding import derive_seed
 from postel.training.settings import Settings
-from postel.training.temperature import fit_temperature, scaled_loss
 from postel.training.tracking import TrainingOutcome
 
 
@@ -37,6 +37,8 @@ class NodeClassifier:
     that returns a module called as ``module(x, edge_index)``; ``backbone_args`` go to either. ``smoother`` is a
     soft-label method, one-hot labels if None. ``pseudo_labels`` is False, True (until the validation loss stops
     falling) or a number of rounds; a method whose soft labels do not depend on pseudo-labels is trained once.
+    A method that measures itself against one-hot labels (``accept``, see :class:`~postel.CalibratedPosteL`) is
+    trained on these first.
     With ``batch_size``, for graphs too large for full-batch steps, each step sees that many training nodes and
     ``num_neighbors`` sampled sources of them at each hop; evaluation is then layer by layer, on the CPU.
 
@@ -135,14 +137,18 @@ class NodeClassifier:
                 teachers.append(run(SoftTargets(known.index, known.one_hot()), 0, 1))
             return teachers[0].logits
 
+        plan = plan_rounds(smoother, self.pseudo_labels, sets["val"])
+
         def fit_once(labels: KnownLabels, number: int) -> TrainingOutcome:
-            objective, statistics[number] = objective_of(smoother, edge_index, labels, teacher_logits)
+            method = OneHot() if plan.one_hot_first and number == 0 else smoother
+            objective, statistics[number] = objective_of(method, edge_index, labels, teacher_logits)
             return run(objective, number)
 
-        rounds = self.pseudo_labels if smoother.uses_pseudo_labels else False
         truth = {name: pair for name, pair in sets.items() if name != "train"}
         started = time.perf_counter()
-        labelling = iterate_pseudo_labels(fit_once, known, rounds, truth)
+        labelling = iterate_pseudo_labels(
+            fit_once, known, plan.rounds, truth, judge=plan.judge, relabel=plan.relabel
+        )
         seconds = time.perf_counter() - started  # making the soft labels counts too
         best = labelling.best.outcome
         self.backbone_ = best.backbone
@@ -152,8 +158,7 @@ class NodeClassifier:
         self.history_ = [_history(entry, statistics[entry.number]) for entry in labelling.rounds]
         trained = [*teachers, *(entry.outcome for entry in labelling.rounds)]
         self.epochs_ = sum(outcome.epochs for outcome in trained)
-        val_index, val_classes = sets["val"]
-        val_logits = best.logits[val_index]
+        val_logits = best.logits[sets["val"][0]]
         self.result_ = Result(
             val=evaluate(best.logits, *sets["val"]),
             test=evaluate(best.logits, *sets["test"]) if "test" in sets else None,
@@ -164,7 +169,7 @@ class NodeClassifier:
             trainings=labelling.trainings + len(teachers),
             epochs=self.epochs_,
             seconds=seconds,
-            val_loss_scaled=scaled_loss(val_logits, val_classes, fit_temperature(val_logits, val_classes)),
+            val_loss_scaled=labelling.best.judgement.scaled_loss,
             one_class_val=val_logits.argmax(1).unique().numel() == 1,
         )
         return self
@@ -299,6 +304,8 @@ def _history(entry: Round[TrainingOutcome], statistics: Mapping[str, Any]) -> Ro
         curves=outcome.curves,
         statistics=statistics,
         agreement=entry.agreement,
+        temperature=entry.judgement.temperature,
+        val_loss_scaled=entry.judgement.scaled_loss,
     )
 
 

@@ -29,6 +29,50 @@ F = TypeVar("F", bound=Fitted)
 
 
 @dataclass(frozen=True)
+class Judgement:
+    """How good a model is on validation nodes.
+
+    Attributes:
+        score: What rounds are ranked by: lower is better, the first number that differs decides.
+        temperature: The temperature that fits its confidence to validation nodes, if it was fitted.
+        scaled_loss: Its validation loss after that scaling.
+    """
+
+    score: tuple[float, ...]
+    temperature: float | None = None
+    scaled_loss: float | None = None
+
+
+def by_loss(outcome: Fitted) -> Judgement:
+    """Rank a model by its validation loss, as the paper does.
+
+    Args:
+        outcome: A trained model.
+
+    Returns:
+        Its judgement.
+    """
+    return Judgement((outcome.val_loss,))
+
+
+def most_probable(known: KnownLabels, outcome: Fitted, judgement: Judgement) -> KnownLabels:
+    """Label all other nodes with the model's most probable classes, as the paper does.
+
+    Args:
+        known: The training labels.
+        outcome: The best model so far.
+        judgement: How good it is.
+
+    Returns:
+        The labels of the next round.
+    """
+    hidden = torch.ones(known.num_nodes, dtype=torch.bool, device=known.index.device)
+    hidden[known.index] = False
+    index = hidden.nonzero().view(-1)
+    return known.with_pseudo(index, outcome.predictions.to(index.device)[index])
+
+
+@dataclass(frozen=True)
 class Round(Generic[F]):
     """One training: the labels it had, what came out, and whether it was better than all before.
 
@@ -41,22 +85,23 @@ class Round(Generic[F]):
     outcome: F
     improved: bool
     agreement: dict[str, float]
+    judgement: Judgement
 
 
 @dataclass(frozen=True)
 class PseudoLabelling(Generic[F]):
-    """All rounds; round 0 is the training without pseudo-labels."""
+    """All rounds; round 0 is the training without pseudo-labels, or on one-hot labels."""
 
     rounds: list[Round[F]]
 
     @property
     def best(self) -> Round[F]:
-        """The last round that improved: the one with the lowest validation loss."""
+        """The last round that improved: the best of all."""
         return next(entry for entry in reversed(self.rounds) if entry.improved)
 
     @property
     def improved_rounds(self) -> int:
-        """How many rounds with pseudo-labels lowered the validation loss; the count that the paper reports."""
+        """How many rounds after the first one were better than all before; the count that the paper reports."""
         return sum(entry.improved for entry in self.rounds) - 1
 
     @property
@@ -70,40 +115,53 @@ def iterate_pseudo_labels(
     known: KnownLabels,
     rounds: bool | int = True,
     truth: Mapping[str, tuple[Tensor, Tensor]] | None = None,
+    *,
+    judge: Callable[[F], Judgement] = by_loss,
+    relabel: Callable[[KnownLabels, F, Judgement], KnownLabels] = most_probable,
 ) -> PseudoLabelling[F]:
-    """The rounds of training, labelling all other nodes with the best model's classes, and training again.
+    """Train, label all other nodes with the best model so far, and train again, while that makes models better.
 
-    ``fit_once(known, number)`` trains from fresh weights on the labels in ``known``. It goes on while the lowest
-    validation loss falls strictly: without limit if ``rounds`` is True, for at most that many rounds with
-    pseudo-labels if it is a number, for none if it is False. ``truth`` maps a set's name to node ids and their
-    classes; agreement with it is reported and never used.
+    Args:
+        fit_once: ``fit_once(known, number)`` trains from fresh weights on the labels in ``known``.
+        known: The training labels.
+        rounds: True for as long as models get better, a number for at most that many rounds with pseudo-labels,
+            False for none.
+        truth: Node ids and their classes by the name of a set; agreement with it is reported and never used.
+        judge: What models are ranked by; a round has to be strictly better than the best before it.
+        relabel: What the best model says of other nodes: the labels of the next round.
 
-    >>> class Model:
-    ...     def __init__(self, loss):
-    ...         self.val_loss, self.predictions = loss, torch.tensor([0, 1, 1])
-    >>> losses = [3.0, 2.0, 2.5]
-    >>> known = KnownLabels.from_index(torch.tensor([0, 1]), torch.tensor([0, 1]), num_nodes=3)
-    >>> run = iterate_pseudo_labels(lambda known, number: Model(losses[number]), known)
-    >>> run.best.number, run.improved_rounds, run.trainings, run.best.known.dense().tolist()
-    (1, 1, 3, [0, 1, 1])
+    Returns:
+        All rounds, in their order.
+
+    Raises:
+        InputError: If ``rounds`` is none of these.
+
+    Example:
+        >>> class Model:
+        ...     def __init__(self, loss):
+        ...         self.val_loss, self.predictions = loss, torch.tensor([0, 1, 1])
+        >>> losses = [3.0, 2.0, 2.5]
+        >>> known = KnownLabels.from_index(torch.tensor([0, 1]), torch.tensor([0, 1]), num_nodes=3)
+        >>> run = iterate_pseudo_labels(lambda known, number: Model(losses[number]), known)
+        >>> run.best.number, run.improved_rounds, run.trainings, run.best.known.dense().tolist()
+        (1, 1, 3, [0, 1, 1])
     """
     limit = _limit(rounds)
     known = known.train_only()
-    hidden = torch.ones(known.num_nodes, dtype=torch.bool, device=known.index.device)
-    hidden[known.index] = False
-    index = hidden.nonzero().view(-1)
     outcome = fit_once(known, 0)
-    done = [Round(0, known, outcome, True, {})]
+    best = judge(outcome)
+    done = [Round(0, known, outcome, True, {}, best)]
     while limit is None or len(done) <= limit:
-        predictions = outcome.predictions.to(index.device)
-        pseudo = known.with_pseudo(index, predictions[index])
+        predictions = outcome.predictions.to(known.index.device)
         agreement = {name: _share(predictions, *pair) for name, pair in (truth or {}).items()}
-        candidate = fit_once(pseudo, len(done))
-        improved = candidate.val_loss < outcome.val_loss
-        done.append(Round(len(done), pseudo, candidate, improved, agreement))
+        labels = relabel(known, outcome, best)
+        candidate = fit_once(labels, len(done))
+        judgement = judge(candidate)
+        improved = judgement.score < best.score
+        done.append(Round(len(done), labels, candidate, improved, agreement, judgement))
         if not improved:
             break
-        outcome = candidate
+        outcome, best = candidate, judgement
     return PseudoLabelling(done)
 
 

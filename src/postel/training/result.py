@@ -53,15 +53,17 @@ class RoundHistory:
     """One training of a fit.
 
     Args:
-        round: Its number; round 0 has no pseudo-labels.
+        round: Its number; round 0 has no pseudo-labels, and one-hot labels where the method starts from these.
         val_loss: Its lowest validation loss.
-        improved: Whether that is lower than in all rounds before.
+        improved: Whether it was accepted: better than all rounds before by the method's rule.
         best_epoch: The epoch of the lowest validation loss, counted from 1.
         epochs: How many epochs it had.
         seconds: How long they took.
         curves: Losses and accuracies of every epoch.
         statistics: What the soft-label method estimated for this round, by name; empty if it estimates nothing.
         agreement: Share of its pseudo-labels that are right, by set of nodes; it is reported and never used.
+        temperature: The temperature that fits its confidence to the validation nodes.
+        val_loss_scaled: Its validation loss after scaling by that temperature.
     """
 
     round: int
@@ -73,6 +75,8 @@ class RoundHistory:
     curves: Curves
     statistics: Mapping[str, Any]
     agreement: dict[str, float]
+    temperature: float | None = None
+    val_loss_scaled: float | None = None
 
     @property
     def conditional(self) -> Tensor | None:

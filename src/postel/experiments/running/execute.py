@@ -6,6 +6,7 @@ import contextlib
 import math
 import threading
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import torch
@@ -111,6 +112,7 @@ def _check_fingerprint(spec: RunSpec, found: str) -> None:
 
 
 def _round(entry: Any) -> Row:
+    exponents = entry.statistics.get("exponents")
     return {
         "round": entry.round,
         "val_loss": entry.val_loss,
@@ -119,5 +121,8 @@ def _round(entry: Any) -> Row:
         "epochs": entry.epochs,
         "agreement": entry.agreement,
         "conditional": None if entry.conditional is None else entry.conditional.tolist(),
+        "exponents": None if exponents is None else asdict(exponents),
+        "temperature": entry.temperature,
+        "val_loss_scaled": entry.val_loss_scaled,
         "curves": entry.curves.as_dict(),
     }

@@ -1,0 +1,167 @@
+"""CalibratedPosteL: a posterior that knows how much it knows. Ours, not the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from postel.calibration import calibrated_posterior, fit_exponents
+from postel.expected_statistics import LogEvidence, expected_counts, log_evidence
+from postel.labels import UNKNOWN, KnownLabels
+from postel.posterior import mix
+from postel.settings import CalibratedSettings
+from postel.smoothers.base import Smoother, TrainTargets
+from postel.statistics import check_edge_index, normalize_rows
+
+
+def calibrated_soft_labels(
+    edge_index: Tensor,
+    known: KnownLabels,
+    settings: CalibratedSettings | None = None,
+    *,
+    rows: Tensor | None = None,
+    dtype: torch.dtype = torch.float64,
+    **changes: Any,
+) -> Tensor:
+    """Compute the calibrated posterior of every node, mixed with the one-hot label at training nodes.
+
+    A training node's row is ``alpha * q + (1 - alpha) * one_hot``, where its own label has no part in ``q``: it is
+    left out of all counts. Other rows hold the posterior of the full counts. Add-one smoothing, spread over the
+    classes, keeps every probability above 0.
+
+    Args:
+        edge_index: The edge entries, int64 [2, E]; an entry (i, j) makes j a neighbor of i, a self-loop nothing.
+        known: Training labels, with pseudo-labels or a model's probabilities if there are any.
+        settings: The settings of the method; the defaults of :class:`~postel.settings.CalibratedSettings` without
+            it. ``evidence`` and ``accept`` are for rounds of training and have no effect here.
+        rows: The nodes whose rows are wanted, [R]; all N without it.
+        dtype: Type of the result; it is computed in float64 whatever it is.
+        **changes: Single settings by name, as ``alpha=0.3``; they override those of ``settings``.
+
+    Returns:
+        One distribution per wanted node, [R, K].
+
+    Raises:
+        InputError: If a setting is out of its range, or ``edge_index`` has the wrong shape, type or ids.
+
+    Example:
+        >>> edges = torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]])
+        >>> known = KnownLabels.from_index(torch.tensor([0, 1]), torch.tensor([0, 1]), num_nodes=4)
+        >>> calibrated_soft_labels(edges, known, calibration="none")
+        tensor([[0.6250, 0.3750],
+                [0.3750, 0.6250],
+                [0.2500, 0.7500],
+                [0.5000, 0.5000]], dtype=torch.float64)
+    """
+    settings = replace(settings or CalibratedSettings(), **changes)
+    check_edge_index(edge_index, known.num_nodes)
+    return _soft_labels_and_statistics(edge_index, known, settings, rows, dtype).rows
+
+
+class CalibratedPosteL(Smoother, CalibratedSettings):
+    """Soft labels from a posterior whose confidence is fitted to the graph: no ``alpha`` and ``beta`` to search.
+
+    The posterior of a training node leaves its own label out of all counts, and gets exponents that are fitted by
+    maximum likelihood on the training labels, so that it is as sure as it is right
+    (:func:`~postel.calibration.fit_exponents`). The soft label is half of it and half the one-hot label.
+
+    With ``NodeClassifier(..., pseudo_labels=True)`` rounds start from the model trained on one-hot labels. Its
+    probabilities, scaled by a temperature that is fitted on validation nodes, are the evidence about all other
+    nodes; a round is kept only if it is better than the best model so far, the one-hot model included. As a
+    transform it uses the training labels alone.
+
+    It is its own :class:`~postel.settings.CalibratedSettings`, which explains each argument at length.
+    :func:`~postel.functional.calibrated_soft_labels` is the same as a function of tensors.
+
+    Args:
+        alpha: Weight of the posterior against the one-hot label.
+        evidence: How a model's predictions for unlabelled nodes enter: ``"soft"``, ``"hard"`` or ``"none"``.
+        calibration: ``"exponents"`` (three), ``"temperature"`` (one) or ``"none"``.
+        accept: When a round is kept: ``"scaled"``, ``"accuracy"``, ``"always"`` or ``"loss"``.
+        leave_one_out: Whether a training node's own label is left out of its posterior's counts.
+        centers: Centers of counted pairs: all ``"labelled"`` nodes, or ``"train"`` nodes only.
+        num_classes: Number of classes, where ``data.num_classes`` is missing and the last classes have no
+            training node.
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> data = Data(
+        ...     edge_index=torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]]),
+        ...     y=torch.tensor([0, 1, 1, 0]),
+        ...     train_mask=torch.tensor([True, True, False, False]),
+        ... )
+        >>> CalibratedPosteL(calibration="none")(data).soft_y
+        tensor([[0.6250, 0.3750],
+                [0.3750, 0.6250],
+                [0.2500, 0.7500],
+                [0.5000, 0.5000]])
+    """
+
+    @property
+    def uses_pseudo_labels(self) -> bool:
+        """Unless ``evidence`` is ``"none"``."""
+        return self.evidence != "none"
+
+    def statistics(self, edge_index: Tensor, known: KnownLabels) -> Mapping[str, Any]:
+        """Return what the soft labels rest on.
+
+        Args:
+            edge_index: The edge entries, int64 [2, E].
+            known: The labels that may be used.
+
+        Returns:
+            ``prior`` [K], ``conditional`` [K, K] and the fitted ``exponents``, which say in one line how much the
+            neighbors tell on this graph.
+
+        Example:
+            >>> edges = torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]])
+            >>> known = KnownLabels.from_index(torch.tensor([0, 1, 2]), torch.tensor([0, 1, 1]), num_nodes=3)
+            >>> found = CalibratedPosteL(calibration="none").statistics(edges, known)
+            >>> found["conditional"].tolist(), str(found["exponents"])
+            ([[0.0, 1.0], [1.0, 0.0]], 'prior^1 sum^1 mean^0')
+        """
+        return self.train_targets(edge_index, known).statistics
+
+    def _soft_labels(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> Tensor:
+        return _soft_labels_and_statistics(edge_index, known, self, None, dtype).rows
+
+    def _train_targets(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> TrainTargets:
+        return _soft_labels_and_statistics(edge_index, known, self, known.train_only().index, dtype)
+
+
+def _soft_labels_and_statistics(
+    edge_index: Tensor, known: KnownLabels, settings: CalibratedSettings, rows: Tensor | None, dtype: torch.dtype
+) -> TrainTargets:
+    """Rows of the wanted nodes, and the statistics; ``edge_index`` is checked."""
+    device = edge_index.device
+    known = known.to(device)
+    train = known.train_only()
+    # The exponents need the training nodes. Other wanted rows come on top of theirs and are picked at the end.
+    only_train = rows is not None and torch.equal(rows.to(device), train.index)
+    counts = expected_counts(edge_index, known, rows=train.index if only_train else None, centers=settings.centers)
+    own = train.classes if only_train else train.dense()
+    places = torch.arange(own.numel(), device=device) if only_train else train.index
+    left_out = own if settings.leave_one_out else torch.full_like(own, UNKNOWN)
+    evidence = log_evidence(counts, left_out)
+    of_train = evidence if only_train else _part(evidence, places)
+    exponents = fit_exponents(of_train, train.classes, settings.calibration)
+    out = calibrated_posterior(evidence, exponents)
+    out[places] = mix(out[places], train.classes, settings.alpha)
+    if not only_train and rows is not None:
+        out = out[rows.to(device)]
+    statistics = {
+        "prior": normalize_rows(counts.classes),
+        "conditional": normalize_rows(counts.pairs),
+        "exponents": exponents,
+    }
+    return TrainTargets(out.to(dtype), statistics)
+
+
+def _part(evidence: LogEvidence, places: Tensor) -> LogEvidence:
+    return LogEvidence(
+        evidence.sums[places], evidence.neighbors[places], evidence.prior_logs, evidence.prior_rows[places]
+    )

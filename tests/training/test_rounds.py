@@ -1,0 +1,131 @@
+"""Rounds that start from the one-hot model: what is evidence, what is accepted, and what no label may touch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from postel import CalibratedPosteL, KnownLabels, NodeClassifier, OneHot, PosteL
+from postel.datasets import load_dataset
+from postel.smoothers import calibrated_soft_labels
+from postel.smoothers.base import TrainTargets
+from postel.training.temperature import fit_temperature, scaled_loss
+
+SETTINGS: dict[str, Any] = {"lr": 0.05, "max_epochs": 60, "seed": 3}
+
+
+@pytest.fixture(scope="module")
+def data() -> Data:
+    return load_dataset("csbm-homophilic", split=0, protocol="limited")
+
+
+class Recording(CalibratedPosteL):
+    """The method, and what it was asked."""
+
+    asked: list[KnownLabels]
+
+    def _train_targets(self, edge_index: torch.Tensor, known: KnownLabels, dtype: torch.dtype) -> TrainTargets:
+        self.asked.append(known)
+        return super()._train_targets(edge_index, known, dtype)
+
+
+def fitted(data: Data, smoother: Any, pseudo_labels: bool | int = True) -> NodeClassifier:
+    return NodeClassifier("gcn", smoother=smoother, pseudo_labels=pseudo_labels, **SETTINGS).fit(data)
+
+
+def test_round_zero_is_the_one_hot_model_and_the_history_tells_all(data: Data) -> None:
+    plain = fitted(data, OneHot())
+    model = fitted(data, CalibratedPosteL(accept="always"))
+    first, second = model.history_
+    assert first.curves.as_dict() == plain.history_[0].curves.as_dict()
+    assert first.statistics == {} and second.statistics["exponents"].total >= 0
+    assert (first.improved, second.improved) == (True, True)
+    assert model.result_.improved_rounds == 1 and model.result_.trainings == 2
+    index = data.val_mask.nonzero().view(-1)
+    logits, classes = model.logits_[index], data.y[index]
+    assert second.temperature == fit_temperature(logits, classes)
+    assert second.val_loss_scaled == scaled_loss(logits, classes, second.temperature)
+    assert set(second.agreement) == {"val", "test"}
+
+
+def test_evidence_is_the_best_models_scaled_probabilities_and_nothing_of_validation(data: Data) -> None:
+    smoother = Recording()
+    smoother.asked = []
+    model = fitted(data, smoother, 1)
+    (known,) = smoother.asked
+    train = data.train_mask.nonzero().view(-1)
+    assert torch.equal(known.index, train) and bool(known.is_train.all())
+    plain = fitted(data, OneHot())
+    expected = torch.softmax(plain.logits_ / model.history_[0].temperature, dim=1)
+    assert known.evidence is not None
+    assert torch.equal(known.evidence[~data.train_mask], expected[~data.train_mask])
+    assert torch.equal(known.evidence[train].argmax(1), data.y[train])
+    again = calibrated_soft_labels(data.edge_index, known, rows=train)
+    assert torch.equal(again, smoother.train_targets(data.edge_index, known).rows)
+
+
+@pytest.mark.parametrize(
+    "smoother", [CalibratedPosteL(), CalibratedPosteL(evidence="hard"), PosteL(accept="scaled")]
+)
+def test_test_labels_change_no_bit(data: Data, smoother: Any) -> None:
+    twin = data.clone()
+    hidden = twin.test_mask.nonzero().view(-1)
+    twin.y[hidden] = twin.y[hidden.flip(0)]
+    one, two = fitted(data, smoother), fitted(twin, smoother)
+    assert torch.equal(one.logits_, two.logits_)
+    assert [entry.val_loss_scaled for entry in one.history_] == [entry.val_loss_scaled for entry in two.history_]
+
+
+@pytest.mark.parametrize("accept", ["scaled", "accuracy"])
+def test_a_refused_round_leaves_the_one_hot_model(accept: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels turned upside down are refused."""
+    data = load_dataset("csbm-heterophilic", split=0)
+
+    def wrong(self: Any, edge_index: Any, known: KnownLabels, dtype: torch.dtype) -> TrainTargets:
+        rows = 1 - known.train_only().one_hot()
+        return TrainTargets((rows / rows.sum(1, keepdim=True)).to(dtype))
+
+    monkeypatch.setattr(CalibratedPosteL, "_train_targets", wrong)
+    plain = fitted(data, OneHot())
+    model = fitted(data, CalibratedPosteL(accept=accept))
+    assert [entry.improved for entry in model.history_] == [True, False]
+    assert torch.equal(model.logits_, plain.logits_)
+    assert model.result_.test == plain.result_.test and model.result_.best_round == 0
+
+
+def test_accepted_rounds_have_ever_lower_scaled_losses(data: Data) -> None:
+    model = fitted(data, CalibratedPosteL())
+    losses = [entry.val_loss_scaled for entry in model.history_ if entry.improved]
+    assert losses == sorted(losses, reverse=True) and len(set(losses)) == len(losses)
+    if not model.history_[-1].improved:
+        assert model.history_[-1].val_loss_scaled >= losses[-1]
+
+
+def test_without_pseudo_labels_there_is_one_round_on_training_labels(data: Data) -> None:
+    for smoother, rounds in ((CalibratedPosteL(), False), (CalibratedPosteL(evidence="none"), True)):
+        recording = Recording(evidence=smoother.evidence)
+        recording.asked = []
+        model = fitted(data, recording, rounds)
+        assert len(model.history_) == 2
+        assert all(known.evidence is None and bool(known.is_train.all()) for known in recording.asked)
+
+
+def test_postel_measured_against_one_hot_labels(data: Data) -> None:
+    plain, paper = fitted(data, OneHot()), fitted(data, PosteL())
+    model = fitted(data, PosteL(accept="scaled"))
+    assert model.history_[0].curves.as_dict() == plain.history_[0].curves.as_dict()
+    assert model.history_[1].statistics["conditional"] is not None
+    assert paper.history_[0].curves.as_dict() != plain.history_[0].curves.as_dict()
+    assert model.result_.val_loss_scaled <= plain.result_.val_loss_scaled
+
+
+def test_the_same_seed_gives_the_same_bytes_and_models_are_saved(data: Data, tmp_path: Any) -> None:
+    one, two = fitted(data, CalibratedPosteL()), fitted(data, CalibratedPosteL())
+    assert torch.equal(one.logits_, two.logits_)
+    one.save(tmp_path / "model")
+    loaded = NodeClassifier.load(tmp_path / "model")
+    assert repr(loaded.smoother) == "CalibratedPosteL()"
+    assert torch.equal(loaded.predict(data), one.predict(data))
