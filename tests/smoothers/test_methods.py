@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from postel import ALS, SALS, Distillation, OneHot, PosteL, UniformSmoothing
+from postel import ALS, SALS, CalibratedPosteL, Distillation, OneHot, PosteL, UniformSmoothing
 from postel.smoothers import SMOOTHERS, Smoother, make_smoother
 from support import SmallGraph, small_graphs
 
@@ -25,6 +25,7 @@ METHODS: list[Smoother] = [
     ALS(0.6),
     ALS(0.6, normalization="sym", steps=2, restart=0.1),
     PosteL(0.8, 0.4),
+    CalibratedPosteL(0.4),
     PosteL.as_released(0.8, 0.4),
 ]
 
