@@ -28,8 +28,6 @@ NOT_YET = (
     "postel.graph",
     "postel.paper",
     "postel.report",
-    "postel.scale",
-    "postel.theory",
     "postel.training",
 )
 

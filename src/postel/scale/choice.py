@@ -14,10 +14,20 @@ _FACTOR = 3
 
 
 def choose_engine(request: Request, inputs: Inputs) -> tuple[str, str]:
-    """The engine and the reason for it.
+    """Choose where a job counts.
 
-    ``auto`` takes Spark where there is a master or an address that only Spark reads; memory where ``3`` times the
+    ``auto`` takes Spark where there is a master or an address that only Spark reads; memory where three times the
     tables' size is less than half of the free memory; DuckDB otherwise.
+
+    Args:
+        request: The job.
+        inputs: Its opened tables.
+
+    Returns:
+        The name of the engine, and the reason in words.
+
+    Raises:
+        InputError: If the engine that was asked for cannot read the tables.
     """
     remote = [table for table in inputs.tables if table.remote]
     if request.engine != "auto":
@@ -34,7 +44,7 @@ def choose_engine(request: Request, inputs: Inputs) -> tuple[str, str]:
 
 
 def free_memory() -> int:
-    """Bytes of memory that this process may still take, as far as the system tells; 4 GB where it does not."""
+    """Return how many bytes of memory this process may still take; 4 GB where the system does not tell."""
     free = 4 * 10**9
     meminfo = Path("/proc/meminfo")
     if meminfo.exists():

@@ -9,13 +9,24 @@ from postel.scale.request import MAX_CLASSES
 
 
 def class_names(labels: Sequence[int | str], num_classes: int | None = None) -> list[int] | list[str]:
-    """The label that each class number stands for.
+    """List the label that each class number stands for.
 
-    Integer labels are class numbers already, as everywhere in postel: there are as many classes as the largest
-    says, or ``num_classes``. Strings are numbered in sorted order.
+    Integer labels are class numbers already, as everywhere in postel: the largest says how many classes there are.
+    Strings are numbered in sorted order.
 
-    >>> class_names([2, 0]), class_names(["b", "a"]), class_names([0, 1], num_classes=3)
-    ([0, 1, 2], ['a', 'b'], [0, 1, 2])
+    Args:
+        labels: The distinct labels that were found, all integers or all strings.
+        num_classes: Number of classes, where the last ones have no label.
+
+    Returns:
+        The label of class 0, 1, ...
+
+    Raises:
+        InputError: If there are too few or too many classes, or a label is out of range.
+
+    Example:
+        >>> class_names([2, 0]), class_names(["b", "a"]), class_names([0, 1], num_classes=3)
+        ([0, 1, 2], ['a', 'b'], [0, 1, 2])
     """
     if not labels:
         raise InputError("there is no labelled node: the label table has no row with a node and a label")
@@ -50,9 +61,18 @@ def _check_number(k: int) -> None:
 
 
 def conflict(what: str, node: object, labels: tuple[object, object]) -> InputError:
-    """The sentence for a node with two labels.
+    """Make the error for a node with two labels.
 
-    >>> str(conflict("labels", 7, ("a", "b")))
-    "labels: node 7 has two labels, 'a' and 'b'; keep one row of it"
+    Args:
+        what: The table.
+        node: The node's id.
+        labels: Its two labels.
+
+    Returns:
+        The error.
+
+    Example:
+        >>> str(conflict("labels", 7, ("a", "b")))
+        "labels: node 7 has two labels, 'a' and 'b'; keep one row of it"
     """
     return InputError(f"{what}: node {node!r} has two labels, {labels[0]!r} and {labels[1]!r}; keep one row of it")

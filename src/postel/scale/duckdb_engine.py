@@ -13,7 +13,7 @@ import numpy as np
 from postel.errors import InputError, require_extra
 from postel.scale import sql
 from postel.scale.classes import conflict
-from postel.scale.engine import Inputs, Names, PairCounts, Progress
+from postel.scale.engine import Engine, Inputs, Names, PairCounts, Progress
 from postel.scale.kernel import Model
 from postel.scale.output import write_rows
 from postel.scale.request import Request
@@ -22,8 +22,15 @@ from postel.scale.tables import WHOLE_NUMBER, Table, misread
 _TYPES = {"integer": "BIGINT", "string": "VARCHAR"}
 
 
-class DuckDBEngine:
-    """The :class:`postel.scale.engine.Engine` on DuckDB; ``folder`` takes what does not fit in memory."""
+class DuckDBEngine(Engine):
+    """The :class:`postel.scale.engine.Engine` on DuckDB.
+
+    Args:
+        request: The job.
+        inputs: Its opened tables.
+        folder: Where DuckDB puts what does not fit into memory.
+        progress: Called with what is being done.
+    """
 
     def __init__(self, request: Request, inputs: Inputs, folder: Path, progress: Progress) -> None:
         self._duckdb = require_extra("duckdb", "duckdb")
@@ -43,7 +50,7 @@ class DuckDBEngine:
             self._connection.execute(f"SET {name} = {_text(value)}")
 
     def close(self) -> None:
-        """Nothing; the engine's memory is given back."""
+        """Close the connection and give its memory back."""
         self._connection.close()
 
     def census(self) -> Mapping[int | str, int]:
@@ -130,7 +137,7 @@ class DuckDBEngine:
         self._run(f"CREATE VIEW {name} ({', '.join(columns)}) AS {query}", None, table)
 
     def _run(self, query: str, stage: str | None = None, *reads: Table) -> list[tuple[Any, ...]]:
-        """The rows of ``query``; ``reads`` are the tables at fault if it fails to read."""
+        """Return the rows of ``query``; ``reads`` are the tables at fault if it fails to read."""
         duckdb = self._duckdb
         try:
             with self._watching(stage):

@@ -17,12 +17,25 @@ Progress = Callable[[str, float | None], None]
 
 
 def silent(stage: str, share: float | None) -> None:
-    """No progress shown."""
+    """Show no progress.
+
+    Args:
+        stage: What is being done.
+        share: How much of it is done.
+    """
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """The opened tables of a request; ``ids`` and ``label_kind`` are ``integer`` or ``string``."""
+    """The opened tables of a job.
+
+    Args:
+        edges: The edges.
+        labels: The labels of training nodes.
+        pseudo: The labels that a model gave to further nodes.
+        ids: Kind of the node ids, ``integer`` or ``string``.
+        label_kind: Kind of the labels, ``integer`` or ``string``.
+    """
 
     edges: Table
     labels: Table
@@ -32,7 +45,17 @@ class Inputs:
 
     @classmethod
     def opened(cls, request: Request) -> Inputs:
-        """The tables of ``request``, each file of them looked at and their types compared."""
+        """Open the tables of a job: every file is looked at, and types are compared.
+
+        Args:
+            request: The job.
+
+        Returns:
+            The tables.
+
+        Raises:
+            InputError: If a table is missing, lacks a column, or has a type that does not fit.
+        """
         names = request.columns
         edges = open_table("edges", request.edges, (names.source, names.target), names.separator)
         labels = open_table("labels", request.labels, (names.node, names.label), names.separator)
@@ -44,7 +67,20 @@ class Inputs:
 
     @classmethod
     def of(cls, edges: Table, labels: Table, pseudo: Table | None, id_type: str) -> Inputs:
-        """The inputs of opened tables."""
+        """Put opened tables together.
+
+        Args:
+            edges: The edges.
+            labels: The labels of training nodes.
+            pseudo: The pseudo-labels, if there are any.
+            id_type: ``auto``, ``integer`` or ``string``.
+
+        Returns:
+            The tables, with the kinds that they share.
+
+        Raises:
+            InputError: If node ids are of two kinds.
+        """
         tables = [labels] if pseudo is None else [labels, pseudo]
         ids = [(edges.what, edges.columns[at], edges.kinds[at]) for at in (0, 1)]
         ids += [(table.what, table.columns[0], table.kinds[0]) for table in tables]
@@ -63,34 +99,60 @@ class Inputs:
 
     @property
     def size(self) -> int:
-        """About the bytes that the tables take in memory."""
+        """About the number of bytes that the tables take in memory."""
         return sum(table.size for table in self.tables)
 
 
 @dataclass(frozen=True)
 class PairCounts:
-    """Counts of (class of centre, class of neighbor), whole numbers [K, K].
+    """Counts of (center's class, neighbor's class), whole numbers [K, K].
 
-    For the ``normalized`` likelihood they are sums of shares: ``low`` then holds their lower bits (see
-    :func:`postel.scale.kernel.split_shares`).
+    Args:
+        high: The counts; for the ``normalized`` likelihood the upper bits of sums of shares.
+        low: The lower bits of those sums (see :func:`postel.scale.kernel.split_shares`).
     """
 
     high: Counts
     low: Counts | None = None
 
     def conditional(self) -> Floats:
-        """P(neighbor's class | class), float64 [K, K] (Eq. 3)."""
+        """Return P(neighbor's class | center's class), float64 [K, K] (Eq. 3)."""
         return normalize_rows(self.high if self.low is None else join_shares(self.high, self.low))
 
 
 class Engine(Protocol):
-    """Where the counting happens. The methods are called once each, in this order."""
+    """Where the counting happens. ``census``, ``count`` and ``write`` are called once each, in this order."""
 
     def census(self) -> Mapping[int | str, int]:
-        """Labelled nodes by label; a node with two labels is an :class:`postel.errors.InputError`."""
+        """Count the labelled nodes by label.
+
+        Returns:
+            Number of nodes of each label.
+
+        Raises:
+            InputError: If a node has two labels.
+        """
 
     def count(self, names: Names) -> PairCounts:
-        """The pair counts, once the label of each class number is known; the engine keeps the histograms."""
+        """Count pairs of classes over the edges; the engine keeps the histograms.
+
+        Args:
+            names: The label of class 0, 1, ...
+
+        Returns:
+            The pair counts.
+        """
 
     def write(self, model: Model, target: str) -> int:
-        """The number of rows of soft labels that were written to ``target``."""
+        """Write the soft labels.
+
+        Args:
+            model: What soft labels depend on besides neighbors.
+            target: The file or folder.
+
+        Returns:
+            The number of rows.
+        """
+
+    def close(self) -> None:
+        """Give back what the engine holds; called once, whatever happened before."""

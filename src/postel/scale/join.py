@@ -19,18 +19,29 @@ from postel.scale.tables import open_table
 def join_soft_labels(
     data: Data, path: str | PathLike[str], ids: Tensor | Sequence[int] | Sequence[str] | None = None
 ) -> Data:
-    """A shallow copy of ``data`` with ``soft_y`` [N, K] from the file or folder ``path`` of :func:`smooth_tables`.
+    """Join soft labels from a file into a graph by node id.
 
-    ``ids`` holds the id in the file of each node of ``data``; without it they are 0..N-1. A node that the file
-    lacks gets the uniform distribution, but a training node has to be there. Nodes that ``data`` lacks are left
-    out, so that a part of a large graph can be trained on.
+    Nodes that the graph lacks are left out, so that a part of a large graph can be trained on.
 
-    >>> import tempfile, pyarrow as pa, pyarrow.parquet as pq
-    >>> data = Data(num_nodes=2, train_mask=torch.tensor([True, False]))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     pq.write_table(pa.table({"node": ["b"], "soft_label": [[0.75, 0.25]]}), f"{folder}/soft.parquet")
-    ...     join_soft_labels(data, f"{folder}/soft.parquet", ids=["b", "a"]).soft_y.tolist()
-    [[0.75, 0.25], [0.5, 0.5]]
+    Args:
+        data: The graph.
+        path: A file or folder that :func:`smooth_tables` wrote.
+        ids: The id in the file of each node of ``data``; 0..N-1 without it.
+
+    Returns:
+        A shallow copy of ``data`` with ``soft_y``, float32 [N, K]. A node that the file lacks has the uniform
+        distribution.
+
+    Raises:
+        InputError: If the file is no such file, ids do not match, or a training node is missing.
+
+    Example:
+        >>> import tempfile, pyarrow as pa, pyarrow.parquet as pq
+        >>> data = Data(num_nodes=2, train_mask=torch.tensor([True, False]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     pq.write_table(pa.table({"node": ["b"], "soft_label": [[0.75, 0.25]]}), f"{folder}/soft.parquet")
+        ...     join_soft_labels(data, f"{folder}/soft.parquet", ids=["b", "a"]).soft_y.tolist()
+        [[0.75, 0.25], [0.5, 0.5]]
     """
     pa, pq = require_extra("pyarrow", "tables"), require_extra("pyarrow.parquet", "tables")
     pc = require_extra("pyarrow.compute", "tables")

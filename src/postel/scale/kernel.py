@@ -25,7 +25,13 @@ _OUT = -1e200
 
 
 class Model(NamedTuple):
-    """What the soft label of a node depends on besides its neighbors: ``prior`` [K], ``conditional`` [K, K]."""
+    """What the soft label of a node depends on besides its neighbors.
+
+    Attributes:
+        prior: Share of each class, [K].
+        conditional: P(neighbor's class | class), [K, K].
+        settings: The settings of the method.
+    """
 
     prior: Floats
     conditional: Floats
@@ -33,10 +39,17 @@ class Model(NamedTuple):
 
 
 def normalize_rows(counts: NDArray[Any]) -> Floats:
-    """Rows (the last axis) scaled to sum to 1; a row of zeros becomes uniform.
+    """Scale rows (the last axis) to sum to 1; a row of zeros becomes uniform.
 
-    >>> normalize_rows(np.array([[1, 3], [0, 0]])).tolist()
-    [[0.25, 0.75], [0.5, 0.5]]
+    Args:
+        counts: Numbers of at least 0.
+
+    Returns:
+        The distributions, float64.
+
+    Example:
+        >>> normalize_rows(np.array([[1, 3], [0, 0]])).tolist()
+        [[0.25, 0.75], [0.5, 0.5]]
     """
     totals = counts.sum(axis=-1, keepdims=True)
     shares = counts / np.where(totals > 0, totals, 1)
@@ -44,18 +57,34 @@ def normalize_rows(counts: NDArray[Any]) -> Floats:
 
 
 def split_shares(counts: Counts, totals: Counts) -> tuple[Counts, Counts]:
-    """``counts / totals`` as two whole numbers (high, low), each of ``SHARE_BITS`` bits, rounded down.
+    """Write ``counts / totals`` as two whole numbers of ``SHARE_BITS`` bits each, rounded down.
 
-    >>> high, low = split_shares(np.array([1]), np.array([3]))
-    >>> float(join_shares(high, low)[0])
-    0.3333333333333333
+    Args:
+        counts: Whole numbers.
+        totals: Whole numbers above 0 that broadcast with them.
+
+    Returns:
+        The upper and the lower bits.
+
+    Example:
+        >>> high, low = split_shares(np.array([1]), np.array([3]))
+        >>> float(join_shares(high, low)[0])
+        0.3333333333333333
     """
     scaled = counts.astype(np.int64) << SHARE_BITS
     return scaled // totals, ((scaled % totals) << SHARE_BITS) // totals
 
 
 def join_shares(high: Counts, low: Counts) -> Floats:
-    """The sums of shares that ``high`` and ``low`` stand for: see :func:`split_shares`."""
+    """Turn sums of split shares back into numbers: see :func:`split_shares`.
+
+    Args:
+        high: Sums of the upper bits.
+        low: Sums of the lower bits.
+
+    Returns:
+        The sums of shares, float64.
+    """
     unit = 0.5**SHARE_BITS
     return (high.astype(np.float64) + low.astype(np.float64) * unit) * unit
 
@@ -81,16 +110,22 @@ def log_joint(histograms: Counts, model: Model) -> Floats:
 
 
 def soft_labels(histograms: Counts, own: Counts, model: Model) -> Floats:
-    """A distribution a row, float64 [R, K] (Eq. 1, 2, 4).
+    """Compute one distribution per row (Eq. 1, 2, 4).
 
-    ``histograms`` [R, K] counts labelled neighbors by class and ``own`` [R] holds the training class of each
-    node, negative where it has none: its row is then the noisy posterior.
+    Args:
+        histograms: Labelled neighbors by class, [R, K].
+        own: The training class of each node, [R]; negative where it has none, and its row is the noisy posterior.
+        model: Prior, conditional and settings.
 
-    >>> model = Model(np.array([0.5, 0.5]), np.array([[0.2, 0.8], [0.8, 0.2]]), PosteLSettings(0.5, 0.0))
-    >>> soft_labels(np.array([[0, 1], [0, 1], [0, 0]]), np.array([-1, 0, -1]), model)
-    array([[0.8, 0.2],
-           [0.9, 0.1],
-           [0.5, 0.5]])
+    Returns:
+        The distributions, float64 [R, K].
+
+    Example:
+        >>> model = Model(np.array([0.5, 0.5]), np.array([[0.2, 0.8], [0.8, 0.2]]), PosteLSettings(0.5, 0.0))
+        >>> soft_labels(np.array([[0, 1], [0, 1], [0, 0]]), np.array([-1, 0, -1]), model)
+        array([[0.8, 0.2],
+               [0.9, 0.1],
+               [0.5, 0.5]])
     """
     settings, k = model.settings, model.prior.size
     weights = log_joint(histograms, model)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from postel.errors import require_extra
 from postel.scale.classes import conflict
-from postel.scale.engine import Inputs, Names, PairCounts, Progress
+from postel.scale.engine import Engine, Inputs, Names, PairCounts, Progress
 from postel.scale.kernel import Counts, Model, soft_labels, split_shares
 from postel.scale.output import write_rows
 from postel.scale.request import Request
@@ -22,14 +22,20 @@ Ints = NDArray[np.int64]
 _BLOCK = 1 << 18
 
 
-class MemoryEngine:
-    """The :class:`postel.scale.engine.Engine` on numpy; what it holds grows with nodes times classes."""
+class MemoryEngine(Engine):
+    """The :class:`postel.scale.engine.Engine` on numpy; what it holds grows with nodes times classes.
+
+    Args:
+        request: The job.
+        inputs: Its opened tables.
+        progress: Called with what is being done.
+    """
 
     def __init__(self, request: Request, inputs: Inputs, progress: Progress) -> None:
         self._request, self._inputs, self._progress = request, inputs, progress
 
     def close(self) -> None:
-        """Nothing; there is nothing to give back."""
+        """Do nothing: all that the engine holds is memory of this process."""
 
     def census(self) -> Mapping[int | str, int]:
         pa, pc = require_extra("pyarrow", "tables"), require_extra("pyarrow.compute", "tables")
@@ -77,7 +83,7 @@ class MemoryEngine:
         return write_rows(batches(), self._inputs.ids, target)
 
     def _labelled(self, table: Table) -> tuple[Any, Any]:
-        """Nodes and labels of a label table, a row a node."""
+        """Return nodes and labels of a label table, one row per node."""
         pa, pc = require_extra("pyarrow", "tables"), require_extra("pyarrow.compute", "tables")
         kinds = (self._inputs.ids, self._inputs.label_kind)
         types = [pa.int64() if kind == "integer" else pa.string() for kind in kinds]
@@ -104,7 +110,7 @@ class MemoryEngine:
             self._progress(stage, min(1.0, done / max(1, table.size)))
 
     def _all_nodes(self) -> Any:
-        """Every node with a label or an edge, in order."""
+        """Return every node with a label or an edge, in order."""
         pa, pc = require_extra("pyarrow", "tables"), require_extra("pyarrow.compute", "tables")
         seen, waiting, rows = self._nodes, [], 0
         for batch in self._edges("finding nodes"):
@@ -117,22 +123,22 @@ class MemoryEngine:
         return seen.take(pc.sort_indices(seen))
 
     def _count_edges(self, classes: Ints, k: int) -> NDArray[np.int32]:
-        """Neighbors of each class of each held node, [N, K]."""
+        """Count the neighbors of each class of each held node, [N, K]."""
         find = _finder(self._nodes)
         histograms = np.zeros(len(self._nodes) * k, dtype=np.int32)
         self_loops, undirected = self._request.settings.self_loops, self._request.undirected
         one = np.int32(1)
         for batch in self._edges("counting"):
-            sources, targets = find(batch.column(0)), find(batch.column(1))
-            keep = (sources >= 0) & (targets >= 0)
+            centers, neighbors = find(batch.column(0)), find(batch.column(1))
+            keep = (centers >= 0) & (neighbors >= 0)
             if not self_loops:
-                keep &= sources != targets
-            sources, targets = sources[keep].astype(np.int64), targets[keep].astype(np.int64)
-            ways = [(sources, targets)]
+                keep &= centers != neighbors
+            centers, neighbors = centers[keep].astype(np.int64), neighbors[keep].astype(np.int64)
+            ways = [(centers, neighbors)]
             if undirected:
                 # The other way round of a self-loop is the same entry.
-                back = sources != targets if self_loops else slice(None)
-                ways.append((targets[back], sources[back]))
+                back = centers != neighbors if self_loops else slice(None)
+                ways.append((neighbors[back], centers[back]))
             for centers, neighbors in ways:
                 of = classes[neighbors]
                 known = of >= 0
@@ -155,7 +161,7 @@ class MemoryEngine:
 
 
 def _one(column: Any) -> Any:
-    """A column as a single array: combining leaves an empty column without a chunk."""
+    """Return a column as a single array: combining leaves an empty column without a chunk."""
     pa = require_extra("pyarrow", "tables")
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
@@ -166,7 +172,7 @@ def _spread(places: Any, classes: Ints, train: NDArray[np.bool_]) -> tuple[Ints,
 
 
 def _finder(nodes: Any) -> Any:
-    """A function from Arrow ids to their places in the sorted ``nodes``, -1 where they are not among them."""
+    """Make a function from Arrow ids to their places in the sorted ``nodes``, -1 where they are not among them."""
     pa, pc = require_extra("pyarrow", "tables"), require_extra("pyarrow.compute", "tables")
     if not pa.types.is_integer(nodes.type):
         return lambda ids: pc.index_in(ids, nodes).fill_null(-1).to_numpy()

@@ -21,9 +21,18 @@ _TEMPORARY = "postel"
 
 @contextlib.contextmanager
 def temporary_folder(parent: Path | None) -> Iterator[Path]:
-    """A new folder under ``parent`` (the system's own without it), removed at the end whatever happens.
+    """Make a new folder that is removed at the end whatever happens.
 
     Those of earlier jobs that were killed are removed at the beginning.
+
+    Args:
+        parent: Where it is made; in the system's own place without it.
+
+    Yields:
+        The folder.
+
+    Raises:
+        InputError: If it cannot be made.
     """
     home = Path(tempfile.gettempdir()) if parent is None else parent
     for left in scratch_names(home, _TEMPORARY)[0]:
@@ -41,12 +50,21 @@ def temporary_folder(parent: Path | None) -> Iterator[Path]:
 
 
 def soft_label_targets(out: str, tables: bool, *, overwrite: bool = False) -> list[Target]:
-    """What a job writes: the soft labels, and beside them ``tables`` as JSON.
+    """List what a job writes: the soft labels, and beside them tables as JSON.
 
     Tables that an earlier job left there are written again even if nobody asks: they would tell of other numbers.
 
-    >>> [target.path.name for target in soft_label_targets("folder/soft.parquet", tables=True)]
-    ['soft.parquet', 'soft.json']
+    Args:
+        out: Where the soft labels go.
+        tables: Whether tables are asked for.
+        overwrite: Whether what is there may be replaced.
+
+    Returns:
+        One or two targets, soft labels first.
+
+    Example:
+        >>> [target.path.name for target in soft_label_targets("folder/soft.parquet", tables=True)]
+        ['soft.parquet', 'soft.json']
     """
     beside = Target(Path(tables_path(out)), "JSON", ours=_are_tables)
     stale = overwrite and beside.path.is_file() and beside.could_be_ours()
@@ -62,13 +80,31 @@ def _are_tables(path: Path) -> bool:
 
 
 def check_free(there: bool, out: str, overwrite: bool) -> None:
-    """Raise one clear sentence where the output is there already and may not be replaced."""
+    """Check that an output is not there already, or may be replaced.
+
+    Args:
+        there: Whether it is there.
+        out: Its name.
+        overwrite: Whether it may be replaced.
+
+    Raises:
+        InputError: If it is there and may not be replaced.
+    """
     if there and not overwrite:
         raise InputError(f"{out} is there already: remove it, name another, or set overwrite (--overwrite)")
 
 
 def write_rows(batches: Iterable[Any], ids: str, path: str) -> int:
-    """The number of rows written to the Parquet file ``path``: (node, soft_label), flushed to the disk."""
+    """Write rows (node, soft_label) to a Parquet file and flush it to the disk.
+
+    Args:
+        batches: Record batches of rows.
+        ids: Kind of the node ids, ``integer`` or ``string``.
+        path: The file.
+
+    Returns:
+        The number of rows.
+    """
     pa, pq = require_extra("pyarrow", "tables"), require_extra("pyarrow.parquet", "tables")
     node = pa.int64() if ids == "integer" else pa.string()
     schema = pa.schema([("node", node), ("soft_label", pa.list_(pa.float64()))])
@@ -85,14 +121,26 @@ def write_rows(batches: Iterable[Any], ids: str, path: str) -> int:
 
 
 def tables_path(out: str) -> str:
-    """Where the prior and conditional tables go: beside the soft labels, as JSON.
+    """Name the file of the prior and conditional tables: beside the soft labels, as JSON.
 
-    >>> tables_path("soft.parquet"), tables_path("folder/soft")
-    ('soft.json', 'folder/soft.json')
+    Args:
+        out: Where the soft labels go.
+
+    Returns:
+        The file's name.
+
+    Example:
+        >>> tables_path("soft.parquet"), tables_path("folder/soft")
+        ('soft.json', 'folder/soft.json')
     """
     return out.rstrip("/").removesuffix(".parquet") + ".json"
 
 
 def write_tables(path: Path, tables: dict[str, Any]) -> None:
-    """Nothing; ``path`` then holds ``tables`` as JSON."""
+    """Write the prior and conditional tables as JSON.
+
+    Args:
+        path: The file.
+        tables: Plain values by name.
+    """
     write_text(path, json.dumps(tables, indent=2, allow_nan=False) + "\n")

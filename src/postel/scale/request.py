@@ -22,7 +22,16 @@ _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 @dataclass(frozen=True)
 class Columns:
-    """The names of the columns that are read, and how files are to be understood."""
+    """The names of the columns that are read, and how files are to be understood.
+
+    Args:
+        source: Edge column of the center.
+        target: Edge column of its neighbor.
+        node: Label column of the node.
+        label: Label column of its label.
+        separator: What is between the fields of CSV files.
+        id_type: Type of the node ids: ``auto``, ``integer`` or ``string``.
+    """
 
     source: str = "source"
     target: str = "target"
@@ -34,7 +43,29 @@ class Columns:
 
 @dataclass(frozen=True)
 class Request:
-    """One job: tables in, soft labels out."""
+    """One job: tables in, soft labels out. It is checked when it is made.
+
+    Args:
+        edges: The edge table: a file, a glob, a folder or an address.
+        labels: The table of training nodes and their labels.
+        out: Where the soft labels go.
+        pseudo_labels: The table of labels that a model gave to further nodes.
+        columns: Names of columns, and how files are read.
+        settings: The settings of the method.
+        undirected: Whether each row of edges counts both ways.
+        nodes: Rows to write: ``train`` or ``all``.
+        engine: ``auto``, ``memory``, ``duckdb`` or ``spark``.
+        memory_limit: Memory of DuckDB or of local Spark, in bytes.
+        master: The Spark master.
+        spark_conf: Further settings of Spark.
+        temp_dir: Where temporary data go.
+        threads: Threads of DuckDB.
+        tables: Whether prior and conditional are written beside the output.
+        overwrite: Whether an output that is there may be replaced.
+
+    Raises:
+        InputError: If a value is out of its range, or two of them do not go together.
+    """
 
     edges: str
     labels: str
@@ -80,14 +111,24 @@ class Request:
 
 
 def parse_size(text: str | int) -> int:
-    """Bytes from a size as people write it.
+    """Read a size as people write it.
 
-    >>> parse_size("2GB"), parse_size("1.5 GiB"), parse_size(4096)
-    (2000000000, 1610612736, 4096)
-    >>> parse_size("much")
-    Traceback (most recent call last):
-        ...
-    postel.errors.InputError: a size like 2GB or 500MB was expected, got 'much'
+    Args:
+        text: The size, as ``2GB``; a number is one of bytes.
+
+    Returns:
+        The bytes.
+
+    Raises:
+        InputError: If it is no size.
+
+    Example:
+        >>> parse_size("2GB"), parse_size("1.5 GiB"), parse_size(4096)
+        (2000000000, 1610612736, 4096)
+        >>> parse_size("much")
+        Traceback (most recent call last):
+            ...
+        postel.errors.InputError: a size like 2GB or 500MB was expected, got 'much'
     """
     match = re.fullmatch(r"\s*(\d{1,30}(?:\.\d+)?)\s*([a-zA-Z]*)\s*", str(text), re.ASCII)
     size = float(match[1]) * _UNITS.get(match[2].upper(), 0) if match else 0.0

@@ -19,15 +19,23 @@ _BLOCK = 1 << 18
 
 
 def soft_batches(batches: Iterable[Any], model: Model) -> Iterator[Any]:
-    """Record batches (node, soft_label) from record batches (node, own, class, n) that are sorted by node.
+    """Turn counted rows into rows of soft labels.
 
-    A node may have several rows of one class; a row with ``n`` 0 only says that the node is wanted.
+    Args:
+        batches: Record batches (node, own, class, n) that are sorted by node. A node may have several rows of one
+            class; a row with ``n`` 0 only says that the node is wanted.
+        model: Prior, conditional and settings.
 
-    >>> from postel.settings import PosteLSettings
-    >>> model = Model(np.array([0.5, 0.5]), np.array([[0.2, 0.8], [0.8, 0.2]]), PosteLSettings(0.0, 0.0))
-    >>> counted = pa.record_batch({"node": ["a", "a", "b"], "own": [0, 0, -1], "class": [0, 1, 0], "n": [0, 1, 0]})
-    >>> [row for batch in soft_batches([counted], model) for row in batch.to_pylist()]
-    [{'node': 'a', 'soft_label': [1.0, 0.0]}, {'node': 'b', 'soft_label': [0.5, 0.5]}]
+    Yields:
+        Record batches (node, soft_label).
+
+    Example:
+        >>> from postel.settings import PosteLSettings
+        >>> model = Model(np.array([0.5, 0.5]), np.array([[0.2, 0.8], [0.8, 0.2]]), PosteLSettings(0.0, 0.0))
+        >>> columns = {"node": ["a", "a", "b"], "own": [0, 0, -1], "class": [0, 1, 0], "n": [0, 1, 0]}
+        >>> counted = pa.record_batch(columns)
+        >>> [row for batch in soft_batches([counted], model) for row in batch.to_pylist()]
+        [{'node': 'a', 'soft_label': [1.0, 0.0]}, {'node': 'b', 'soft_label': [0.5, 0.5]}]
     """
     for nodes, own, runs, classes, counts in _whole_nodes(batches):
         done = 0
@@ -37,13 +45,22 @@ def soft_batches(batches: Iterable[Any], model: Model) -> Iterator[Any]:
 
 
 def soft_lists(own: Any, entries: Any, model: Model) -> Any:
-    """Soft labels as an Arrow list array, from Arrow ``own`` [R] and lists ``entries`` [R] of (class, n).
+    """Compute soft labels from Arrow arrays.
 
-    >>> from postel.settings import PosteLSettings
-    >>> model = Model(np.array([0.5, 0.5]), np.array([[0.2, 0.8], [0.8, 0.2]]), PosteLSettings(0.0, 0.0))
-    >>> entries = pa.array([[{"class": 1, "n": 1}, {"class": 0, "n": 0}], [{"class": 0, "n": 0}]])
-    >>> soft_lists(pa.array([0, -1]), entries, model).to_pylist()
-    [[1.0, 0.0], [0.5, 0.5]]
+    Args:
+        own: The training class of each node, [R]; negative where it has none.
+        entries: Lists of (class, n) of each node, [R].
+        model: Prior, conditional and settings.
+
+    Returns:
+        The soft labels as an Arrow list array [R].
+
+    Example:
+        >>> from postel.settings import PosteLSettings
+        >>> model = Model(np.array([0.5, 0.5]), np.array([[0.2, 0.8], [0.8, 0.2]]), PosteLSettings(0.0, 0.0))
+        >>> entries = pa.array([[{"class": 1, "n": 1}, {"class": 0, "n": 0}], [{"class": 0, "n": 0}]])
+        >>> soft_lists(pa.array([0, -1]), entries, model).to_pylist()
+        [[1.0, 0.0], [0.5, 0.5]]
     """
     lengths = pc.list_value_length(entries).to_numpy()
     runs = np.repeat(np.arange(len(entries)), lengths)
@@ -53,7 +70,15 @@ def soft_lists(own: Any, entries: Any, model: Model) -> Any:
 
 
 def soft_batch(nodes: Any, distributions: Any) -> Any:
-    """The record batch (node, soft_label) of Arrow ``nodes`` [R] and numpy ``distributions`` [R, K]."""
+    """Put nodes and their distributions into one record batch.
+
+    Args:
+        nodes: Arrow array of ids, [R].
+        distributions: Numpy array, [R, K].
+
+    Returns:
+        The record batch (node, soft_label).
+    """
     return pa.record_batch({"node": nodes, "soft_label": _lists(distributions)})
 
 
@@ -65,7 +90,7 @@ def _lists(distributions: Any) -> Any:
 
 
 def _blocks(own: Any, runs: Any, classes: Any, counts: Any, model: Model) -> Iterator[Any]:
-    """Soft labels of the nodes, a block at a time; row r of the counts belongs to node ``runs[r]``, ascending."""
+    """Yield soft labels a block of nodes at a time; row r of the counts belongs to node ``runs[r]``, ascending."""
     k = model.prior.size
     step = max(1, _BLOCK // k)
     for first in range(0, own.size, step):
@@ -77,7 +102,7 @@ def _blocks(own: Any, runs: Any, classes: Any, counts: Any, model: Model) -> Ite
 
 
 def _whole_nodes(batches: Iterable[Any]) -> Iterator[tuple[Any, Any, Any, Any, Any]]:
-    """Distinct nodes and their own class; the place among them of each row, its class and its count.
+    """Yield distinct nodes and their own class; the place among them of each row, its class and its count.
 
     The rows of one node may lie in two batches: the last node of a batch waits for the next.
     """

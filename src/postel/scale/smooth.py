@@ -28,7 +28,19 @@ Location = str | PathLike[str]
 
 @dataclass(frozen=True, eq=False)
 class Smoothed:
-    """What a job gave: where the rows are, the engine and why it, and the prior [K] and conditional [K, K]."""
+    """What a job made.
+
+    Args:
+        out: Where the rows are.
+        nodes: Number of rows.
+        classes: The label of class 0, 1, ...
+        labelled: Number of labelled nodes.
+        prior: Share of each class, [K].
+        conditional: P(neighbor's class | class), [K, K].
+        engine: Name of the engine.
+        reason: Why this engine.
+        seconds: How long it took.
+    """
 
     out: str
     nodes: int
@@ -41,7 +53,7 @@ class Smoothed:
     seconds: float
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as JSON has it."""
+        """Return the same as plain values that fit into JSON."""
         arrays = {"prior": self.prior.tolist(), "conditional": self.conditional.tolist()}
         return {name: arrays.get(name, value) for name, value in vars(self).items()}
 
@@ -67,25 +79,49 @@ def smooth_tables(
     progress: Progress = silent,
     **changes: Any,
 ) -> Smoothed:
-    """What was made, once ``out`` holds a row (node, soft_label) for every wanted node.
+    """Turn an edge table and a label table into a Parquet table of soft labels, at any size.
 
-    ``edges``, ``labels`` and ``pseudo_labels`` are Parquet or CSV: a file, a glob or a folder (or an address that
-    Spark reads); ``columns`` names theirs. ``undirected`` counts each row of edges both ways, a self-loop once.
-    Every row of ``labels`` is a training node; pseudo-labels of training nodes are ignored. ``nodes`` is ``train``
-    or ``all``: every node with a label or an edge, those not in training with the noisy posterior. The settings
-    of the method are those of :class:`postel.PosteL`.
+    ``out`` then holds one row (node, soft_label) for every wanted node. It is a Parquet file, with
+    ``engine="spark"`` a folder of Parquet files, and is there whole or not at all.
 
-    ``out`` is a Parquet file, with ``engine="spark"`` a folder of Parquet files; it is there whole or not at all.
-    ``tables`` writes prior, conditional and class names beside it as JSON; string labels always do.
+    Args:
+        edges: The edge table, Parquet or CSV: a file, a glob or a folder (or an address that Spark reads).
+        labels: The label table; every row of it is a training node.
+        out: Where the soft labels go.
+        settings: The settings of the method; the defaults of :class:`~postel.PosteLSettings` without it. The
+            ``"local"`` likelihood needs the graph in memory and is refused.
+        pseudo_labels: A table of labels that a model gave to further nodes; those of training nodes are ignored.
+        undirected: Whether each row of edges counts both ways; a self-loop counts once.
+        nodes: Rows to write: ``"train"``, or ``"all"`` for every node with a label or an edge; those that are not
+            in training have the noisy posterior.
+        engine: ``"auto"``, ``"memory"``, ``"duckdb"`` or ``"spark"``.
+        memory_limit: Memory of DuckDB or of local Spark, as ``"2GB"`` or in bytes.
+        master: The Spark master, as ``spark://HOST:7077``.
+        spark_conf: Further settings of Spark by name.
+        temp_dir: Folder for temporary data, which are removed at the end.
+        threads: Threads of DuckDB; all of the machine's without it.
+        tables: Whether prior, conditional and class names are written beside ``out`` as JSON; they always are
+            where labels are strings.
+        overwrite: Whether an output that is there may be replaced.
+        columns: Names of the tables' columns, and how files are read.
+        progress: Called with what is being done.
+        **changes: Single settings by name, as ``alpha=0.5``; they override those of ``settings``.
 
-    >>> import tempfile, pyarrow as pa, pyarrow.parquet as pq
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     pq.write_table(pa.table({"source": [0, 0, 1, 2], "target": [1, 2, 0, 0]}), f"{folder}/edges.parquet")
-    ...     pq.write_table(pa.table({"node": [0, 1], "label": [0, 1]}), f"{folder}/labels.parquet")
-    ...     made = smooth_tables(f"{folder}/edges.parquet", f"{folder}/labels.parquet", f"{folder}/soft.parquet",
-    ...         alpha=0.5, beta=0.5, nodes="all")
-    ...     np.array(pq.read_table(f"{folder}/soft.parquet")["soft_label"].to_pylist()).round(4).tolist()
-    [[0.9167, 0.0833], [0.0833, 0.9167], [0.1667, 0.8333]]
+    Returns:
+        What was made.
+
+    Raises:
+        InputError: If a table or a setting is wrong, or the output cannot be written.
+
+    Example:
+        >>> import tempfile, pyarrow as pa, pyarrow.parquet as pq
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     edges, labels, out = (f"{folder}/{name}.parquet" for name in ("edges", "labels", "soft"))
+        ...     pq.write_table(pa.table({"source": [0, 0, 1, 2], "target": [1, 2, 0, 0]}), edges)
+        ...     pq.write_table(pa.table({"node": [0, 1], "label": [0, 1]}), labels)
+        ...     made = smooth_tables(edges, labels, out, alpha=0.5, beta=0.5, nodes="all")
+        ...     np.array(pq.read_table(out)["soft_label"].to_pylist()).round(4).tolist()
+        [[0.9167, 0.0833], [0.0833, 0.9167], [0.1667, 0.8333]]
     """
     request = Request(
         edges=fspath(edges),
@@ -109,7 +145,15 @@ def smooth_tables(
 
 
 def run(request: Request, progress: Progress = silent) -> Smoothed:
-    """What was made: see :func:`smooth_tables`."""
+    """Run a job: see :func:`smooth_tables`.
+
+    Args:
+        request: The job.
+        progress: Called with what is being done.
+
+    Returns:
+        What was made.
+    """
     started = time.perf_counter()
     require_extra("pyarrow", "tables")
     inputs = Inputs.opened(request)
@@ -142,9 +186,9 @@ def run(request: Request, progress: Progress = silent) -> Smoothed:
 def _placed(
     request: Request, name: str, inputs: Inputs, folder: Path, progress: Progress
 ) -> Iterator[tuple[Engine, str, Path | None]]:
-    """The engine, and the names that soft labels and tables (if wanted) have until the block ends well."""
+    """Make the engine, and the names that soft labels and tables (if wanted) have until the block ends well."""
     with contextlib.ExitStack() as stack:
-        engine: Any
+        engine: Engine
         tables: Path | None = None
         if not is_address(request.out):
             # Kinds of a table at an address are known to Spark only, and not yet.
@@ -180,5 +224,5 @@ def _placed(
 
 
 def _are_there(request: Request) -> bool:
-    """Whether tables of an earlier job lie beside the output: they must not tell of other numbers than it."""
+    """Tell whether tables of an earlier job lie beside the output: they must not tell of other numbers than it."""
     return Path(tables_path(request.out)).exists()

@@ -14,7 +14,7 @@ from postel import checks, errors, settings
 from postel.errors import require_extra
 from postel.scale import kernel, sql
 from postel.scale.classes import conflict
-from postel.scale.engine import Inputs, Names, PairCounts, Progress
+from postel.scale.engine import Engine, Inputs, Names, PairCounts, Progress
 from postel.scale.kernel import Model
 from postel.scale.request import Request
 from postel.scale.spark_tables import looked_up, read_table
@@ -36,8 +36,15 @@ _AT_FAULT = (
 )
 
 
-class SparkEngine:
-    """The :class:`postel.scale.engine.Engine` on the Spark session ``spark``."""
+class SparkEngine(Engine):
+    """The :class:`postel.scale.engine.Engine` on a Spark session.
+
+    Args:
+        request: The job.
+        inputs: Its tables; those at an address are looked up here.
+        spark: The session.
+        progress: Called with what is being done.
+    """
 
     def __init__(self, request: Request, inputs: Inputs, spark: Any, progress: Progress) -> None:
         self._request, self._spark, self._progress = request, spark, progress
@@ -47,7 +54,7 @@ class SparkEngine:
         self._kept: list[Any] = []
 
     def close(self) -> None:
-        """Nothing; what was kept on the executors is given back."""
+        """Drop what was kept on the executors."""
         for frame in self._kept:
             # The session itself may be what failed.
             with contextlib.suppress(Exception):
@@ -113,7 +120,7 @@ class SparkEngine:
 
     @contextlib.contextmanager
     def _running(self, stage: str, *reads: Table) -> Iterator[None]:
-        """Progress of what runs in the block; ``reads`` are the tables at fault if it fails to read."""
+        """Show the progress of what runs in the block; ``reads`` are the tables at fault if it fails to read."""
         java = require_extra("py4j.protocol", "spark").Py4JError
         spark_error = require_extra("pyspark.errors", "spark").PySparkException
         over = threading.Event()
@@ -141,7 +148,15 @@ class SparkEngine:
 
 
 def rows_function(model: Model) -> Callable[[Any, Any], Any]:
-    """What an executor runs on a batch of nodes: the kernel, without a postel installed there."""
+    """Make the function that an executor runs on a batch of nodes; it needs no postel installed there.
+
+    Args:
+        model: What soft labels depend on besides neighbors.
+
+    Returns:
+        A function from Arrow ``own`` [R] and ``entries`` [R] to soft labels: see
+        :func:`postel.scale.rows.soft_lists`.
+    """
     from postel.scale.rows import soft_lists
 
     make = soft_lists
@@ -156,7 +171,7 @@ def rows_function(model: Model) -> Callable[[Any, Any], Any]:
 
 @contextlib.contextmanager
 def carried_by_value() -> Iterator[None]:
-    """Within the block the kernel's functions are sent to executors as code, not as names to import there."""
+    """Send the kernel's functions to executors as code within the block, not as names to import there."""
     from postel.scale import rows
 
     cloudpickle = require_extra("pyspark.cloudpickle", "spark")

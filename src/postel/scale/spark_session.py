@@ -21,9 +21,19 @@ _OLDEST_JAVA = 17
 
 @contextlib.contextmanager
 def spark_session(request: Request, folder: Path) -> Iterator[Any]:
-    """A session on ``request.master`` (``local[*]`` without it), stopped at the end with its Java process.
+    """Open a Spark session for one job; it is stopped at the end with its Java process.
 
     Where the process has a session already it is used, with settings of its own, and left running.
+
+    Args:
+        request: The job, with its master (``local[*]`` without one), memory limit and settings of Spark.
+        folder: Where local Spark puts what does not fit into memory.
+
+    Yields:
+        The session.
+
+    Raises:
+        InputError: If there is no usable Java, or no session starts on the master.
     """
     sql = require_extra("pyspark.sql", "spark")
     running = sql.SparkSession.getActiveSession()
@@ -59,7 +69,7 @@ def spark_session(request: Request, folder: Path) -> Iterator[Any]:
 
 
 def _end_java() -> None:
-    """Nothing; the Java process that this job started has ended, and with it all that it holds.
+    """End the Java process that this job started, and with it all that it holds.
 
     Spark keeps it for a next session, with the first one's memory and folders: those are gone by then.
     """
@@ -74,7 +84,14 @@ def _end_java() -> None:
 
 
 def check_java() -> str:
-    """The path of a Java that Spark can run on, or one clear sentence."""
+    """Find a Java that Spark can run on.
+
+    Returns:
+        Its path.
+
+    Raises:
+        InputError: If there is none.
+    """
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if java is None or not Path(java).exists():
@@ -89,13 +106,20 @@ def check_java() -> str:
 
 
 def check_master(master: str) -> None:
-    """Raise one clear sentence unless ``master`` has a form that Spark knows and, if standalone, answers.
+    """Check that a master has a form that Spark knows and, if it is a standalone one, answers.
 
-    >>> check_master("local[2]")
-    >>> check_master("spork://host")
-    Traceback (most recent call last):
-        ...
-    postel.errors.InputError: master must be local[*], spark://HOST:PORT, yarn or k8s://URL; got 'spork://host'
+    Args:
+        master: The master.
+
+    Raises:
+        InputError: If it has another form, or does not answer.
+
+    Example:
+        >>> check_master("local[2]")
+        >>> check_master("spork://host")
+        Traceback (most recent call last):
+            ...
+        postel.errors.InputError: master must be local[*], spark://HOST:PORT, yarn or k8s://URL; got 'spork://host'
     """
     if re.fullmatch(r"local(\[(\d+|\*)(,\d+)?\])?|yarn|k8s://.+", master):
         return

@@ -18,7 +18,18 @@ _INTEGERS = ("tinyint", "smallint", "int", "bigint", "decimal(20,0)")
 
 
 def looked_up(table: Table, spark: Any) -> Table:
-    """The table at an address with its kinds, as Spark reads them."""
+    """Look up the kinds of a table at an address.
+
+    Args:
+        table: The table.
+        spark: The session.
+
+    Returns:
+        The table with its kinds, as Spark reads them.
+
+    Raises:
+        InputError: If it cannot be read, lacks a column, or has a type that does not fit.
+    """
     spark_error = require_extra("pyspark.errors", "spark").PySparkException
     try:
         types = dict(_frame(spark, table, infer=True).dtypes)
@@ -39,7 +50,15 @@ def looked_up(table: Table, spark: Any) -> Table:
 
 
 def read_table(spark: Any, table: Table, columns: tuple[str, str], kinds: tuple[str, str], view: str) -> None:
-    """Nothing; ``view`` is then the table's two columns under new names, typed and without empty fields."""
+    """Make a view of a table's two columns under new names, typed and without empty fields.
+
+    Args:
+        spark: The session.
+        table: The table.
+        columns: The new names.
+        kinds: Kinds of the two columns, ``integer`` or ``string``.
+        view: Name of the view.
+    """
     functions = require_extra("pyspark.sql.functions", "spark")
     groups: list[tuple[Sequence[str], tuple[str, ...]]] = (
         [(table.files, ())] if table.files or table.remote else []
@@ -97,9 +116,21 @@ def _frame(
 
 @contextlib.contextmanager
 def placed_by_spark(spark: Any, out: str, *, overwrite: bool = False, inputs: Sequence[str] = ()) -> Iterator[str]:
-    """A temporary address beside the address ``out`` that becomes ``out`` when the block ends well.
+    """Write to an address so that the output is there whole or not at all.
 
     The rule is that of :mod:`postel.outputs`, as far as a file system that only Spark knows allows.
+
+    Args:
+        spark: The session.
+        out: The address.
+        overwrite: Whether what is there may be replaced.
+        inputs: Addresses that are read; none of them is ever replaced.
+
+    Yields:
+        A temporary address beside ``out`` that becomes ``out`` when the block ends well.
+
+    Raises:
+        InputError: If Spark cannot use the address, or something is there that may not be replaced.
     """
     hadoop = spark._jvm.org.apache.hadoop.fs.Path
     final = hadoop(out.rstrip("/"))

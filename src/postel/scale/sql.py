@@ -3,7 +3,7 @@
 The queries read ``edges`` (source, target), ``labels`` and ``pseudo`` (node, label), all without empty fields, and
 ``names`` (label, class); they make ``found``, ``known`` and ``counts``:
 
-- ``found`` (node, label, other, train): a row a labelled node, with its least and greatest label;
+- ``found`` (node, label, other, train): one row per labelled node, with its least and greatest label;
 - ``known`` (node, own, class): ``own`` is a training node's class, and ``-2 - class`` for a pseudo-labelled node;
 - ``counts`` (node, own, class, n): ``n`` neighbors of that class. ``own`` is -1 for a node without label;
   ``node`` is empty where many nodes were counted together because none of them is wanted.
@@ -26,7 +26,14 @@ _CENTER = "CASE WHEN own >= 0 THEN own ELSE -2 - own END"
 
 
 def found(pseudo: bool) -> str:
-    """The query of ``found``; a training node keeps its label whatever the pseudo-labels say of it."""
+    """Write the query of ``found``; a training node keeps its label whatever the pseudo-labels say of it.
+
+    Args:
+        pseudo: Whether there are pseudo-labels.
+
+    Returns:
+        The query.
+    """
     one = "SELECT node, min(label) AS label, max(label) AS other, {train} AS train FROM {table} t {where}"
     one += " GROUP BY node"
     query = one.format(train=1, table="labels", where="")
@@ -37,9 +44,14 @@ def found(pseudo: bool) -> str:
 
 
 def counts(request: Request, hint: str = "") -> str:
-    """The query of ``counts``: one pass over the edges, grouped by node and class so that hubs shrink early.
+    """Write the query of ``counts``: one pass over the edges, grouped by node and class so that hubs shrink early.
 
-    ``hint`` goes where Spark looks for join hints.
+    Args:
+        request: The job.
+        hint: What stands where Spark looks for join hints.
+
+    Returns:
+        The query.
     """
     entries = _entries_of_all(request, hint) if request.nodes == "all" else _entries_of_labelled(request, hint)
     # A row of zeros for every wanted node: those without labelled neighbors come out too.
@@ -68,7 +80,7 @@ SELECT {_TWICE} CASE WHEN flip = 0 THEN s ELSE t END AS node, CASE WHEN flip = 0
         if settings.self_loops:
             # The other way round of a self-loop is the same entry.
             entries += " WHERE flip = 0 OR s <> t"
-    # Only the classes of other centres matter, unless each is to weigh the same.
+    # Only the classes of other centers matter, unless each is to weigh the same.
     node = "node" if settings.likelihood == "normalized" else "CASE WHEN own >= 0 THEN node END"
     centers = "WHERE own >= 0" if settings.centers == "train" else ""
     return f"SELECT {node} AS node, own, class, 1 AS hit FROM ({entries}) both_ways {centers}"
@@ -91,17 +103,31 @@ FROM ({joined}) joined CROSS JOIN (VALUES (0), (1)) AS ways(flip)"""
 
 
 def pairs(request: Request) -> str:
-    """(center, class, high, low) summed over the centres: plain counts, with ``low`` 0 (Eq. 3)."""
+    """Write the query of (center, class, high, low) summed over the centers: plain counts, with ``low`` 0 (Eq. 3).
+
+    Args:
+        request: The job.
+
+    Returns:
+        The query.
+    """
     return f"""
 SELECT {_CENTER} AS center, class, CAST(sum(n) AS BIGINT) AS high, CAST(0 AS BIGINT) AS low
 FROM counts WHERE n > 0 AND {_is_center(request)} GROUP BY 1, 2"""
 
 
 def shares(request: Request, divide: str) -> str:
-    """(center, class, high, low) as for :func:`pairs`, each centre's counts scaled to 1.
+    """Write the query of (center, class, high, low) as for :func:`pairs`, each center's counts scaled to 1.
 
-    ``divide`` is the engine's operator of whole division. A share is two whole numbers, so that sums of it are
-    exact in any order: see :func:`postel.scale.kernel.split_shares`.
+    A share is two whole numbers, so that sums of it are exact in any order: see
+    :func:`postel.scale.kernel.split_shares`.
+
+    Args:
+        request: The job.
+        divide: The engine's operator of whole division.
+
+    Returns:
+        The query.
     """
     unit = 1 << SHARE_BITS
     return f"""
@@ -118,7 +144,14 @@ FROM (
 
 
 def rows(request: Request) -> str:
-    """The rows of ``counts`` that belong to wanted nodes."""
+    """Write the query of those rows of ``counts`` that belong to wanted nodes.
+
+    Args:
+        request: The job.
+
+    Returns:
+        The query.
+    """
     wanted = "node IS NOT NULL" if request.nodes == "all" else "node IS NOT NULL AND own >= 0"
     return f"SELECT node, own, class, n FROM counts WHERE {wanted}"
 

@@ -21,11 +21,20 @@ _CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 
 @dataclass(frozen=True)
 class Table:
-    """Two columns of some files: ``columns`` by name, each with its kind, ``integer``, ``string`` or ``empty``.
+    """Two columns of some files.
 
-    ``size`` is about what the two columns take in memory, in bytes; ``headers`` are all columns of each file, if
-    they are CSV. A table at an address (``hdfs://...``) is left to Spark: it has no files here, and its kinds are
-    asked of Spark.
+    A table at an address (``hdfs://...``) is left to Spark: it has no files here, and Spark tells its kinds.
+
+    Args:
+        what: What the table is, for errors.
+        path: Where it is, as it was given.
+        files: Its files.
+        format: ``parquet`` or ``csv``.
+        separator: What is between the fields of CSV files.
+        columns: Names of the two columns.
+        kinds: Their kinds, ``integer``, ``string`` or ``empty``.
+        size: About the number of bytes that the two columns take in memory.
+        headers: All columns of each file, if they are CSV.
     """
 
     what: str
@@ -39,7 +48,14 @@ class Table:
     headers: tuple[tuple[str, ...], ...] = ()
 
     def is_text(self, at: int) -> bool:
-        """Return whether the column ``at`` (0 or 1) is stored as text, whatever its values stand for."""
+        """Tell whether a column is stored as text, whatever its values stand for.
+
+        Args:
+            at: 0 or 1, the place of the column.
+
+        Returns:
+            Whether it is text until it is cast.
+        """
         return self.format == "csv" or self.kinds[at] == "string"
 
     def files_by_header(self) -> dict[tuple[str, ...], list[str]]:
@@ -56,19 +72,38 @@ class Table:
 
 
 def is_address(path: str) -> bool:
-    """Whether ``path`` names another file system than this machine's.
+    """Tell whether a path names another file system than this machine's.
 
-    >>> is_address("hdfs://host/edges"), is_address("/data/edges")
-    (True, False)
+    Args:
+        path: The path.
+
+    Returns:
+        Whether it has a scheme.
+
+    Example:
+        >>> is_address("hdfs://host/edges"), is_address("/data/edges")
+        (True, False)
     """
     return "://" in path
 
 
 def open_table(what: str, path: str, columns: tuple[str, str], separator: str) -> Table:
-    """The table at ``path``: a file, a glob or a folder of Parquet or CSV files; every file's columns are checked.
+    """Open a table: a file, a glob or a folder of Parquet or CSV files; every file's columns are checked.
 
     The type of a CSV column is that of the first rows there are; reading stops with one clear sentence where a
     later row does not fit.
+
+    Args:
+        what: What the table is, for errors.
+        path: Where it is.
+        columns: Names of the two columns.
+        separator: What is between the fields of CSV files.
+
+    Returns:
+        The table.
+
+    Raises:
+        InputError: If there is no such file, it cannot be read, lacks a column or has a type that does not fit.
     """
     if is_address(path):
         form = "csv" if path.endswith(_CSV) else "parquet"
@@ -93,15 +128,26 @@ def open_table(what: str, path: str, columns: tuple[str, str], separator: str) -
 
 
 def common_kind(columns: Iterable[tuple[str, str, str]], forced: str = "auto") -> str:
-    """``integer`` or ``string``: the kind of columns that must match, given as (table, column, kind).
+    """Find the kind of columns that must match.
 
-    >>> common_kind([("edges", "source", "integer"), ("labels", "node", "empty")])
-    'integer'
-    >>> common_kind([("edges", "source", "integer"), ("labels", "node", "string")])
-    Traceback (most recent call last):
-        ...
-    postel.errors.InputError: node ids must be of one type, but edges column 'source' holds integers and labels
-    column 'node' holds strings: cast one of them, or set id_type (--id-type) to string
+    Args:
+        columns: The columns as (table, column, kind).
+        forced: ``integer`` or ``string`` to set it whatever the columns say; ``auto`` otherwise.
+
+    Returns:
+        ``integer`` or ``string``.
+
+    Raises:
+        InputError: If the columns are of two kinds.
+
+    Example:
+        >>> common_kind([("edges", "source", "integer"), ("labels", "node", "empty")])
+        'integer'
+        >>> common_kind([("edges", "source", "integer"), ("labels", "node", "string")])
+        Traceback (most recent call last):
+            ...
+        postel.errors.InputError: node ids must be of one type, but edges column 'source' holds integers and labels
+        column 'node' holds strings: cast one of them, or set id_type (--id-type) to string
     """
     if forced != "auto":
         return forced
@@ -118,7 +164,19 @@ def common_kind(columns: Iterable[tuple[str, str, str]], forced: str = "auto") -
 
 
 def read_batches(table: Table, kinds: Sequence[str], rows: int = 1 << 20) -> Iterator[Any]:
-    """Record batches of the table's two columns as int64 or string; rows with an empty field are left out."""
+    """Read a table's two columns; rows with an empty field are left out.
+
+    Args:
+        table: The table.
+        kinds: Kinds of the two columns, ``integer`` or ``string``.
+        rows: About the number of rows of a batch.
+
+    Yields:
+        Record batches with the columns ``a`` and ``b``, int64 or string.
+
+    Raises:
+        InputError: If a file cannot be read or a value does not fit.
+    """
     pa = require_extra("pyarrow", "tables")
     types = [pa.int64() if kind == "integer" else pa.string() for kind in kinds]
     for name in table.files:
@@ -136,7 +194,16 @@ def read_batches(table: Table, kinds: Sequence[str], rows: int = 1 << 20) -> Ite
 
 
 def misread(table: Table, error: Exception, name: str | None = None) -> InputError:
-    """The one sentence for what an engine could not read, from the engine's own words."""
+    """Make the error for what an engine could not read, from the engine's own words.
+
+    Args:
+        table: The table.
+        error: What the engine raised.
+        name: The file, where it is known.
+
+    Returns:
+        The error.
+    """
     text = " ".join(str(error).split())
     where = f"{table.what} {name or table.path}"
     misfits = (

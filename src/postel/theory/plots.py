@@ -19,17 +19,43 @@ _HIDDEN = "#FFFFFF"
 
 
 def draw_toy(path: str | Path, alpha: float = 0.8, beta: float = 0.4) -> Path:
-    """The path of the written picture of :func:`toy_figure`."""
+    """Write the picture of :func:`toy_figure`.
+
+    Args:
+        path: The file, .png or .svg.
+        alpha: Weight of the noisy posterior against the one-hot label.
+        beta: Weight of the uniform noise.
+
+    Returns:
+        The path of the picture.
+    """
     return save(toy_figure(alpha, beta), path)
 
 
 def draw_sals_comparison(path: str | Path, homophily: float = 0.8, heterophily: float = 0.2) -> Path:
-    """The path of the written picture of :func:`sals_figure`."""
+    """Write the picture of :func:`sals_figure`.
+
+    Args:
+        path: The file, .png or .svg.
+        homophily: Share of neighbors of the same class in the homophilic graph.
+        heterophily: The same in the heterophilic graph.
+
+    Returns:
+        The path of the picture.
+    """
     return save(sals_figure(homophily, heterophily), path)
 
 
 def toy_figure(alpha: float = 0.8, beta: float = 0.4) -> Figure:
-    """The toy graph, its statistics, and the target's soft label, before and after pseudo-labels."""
+    """Draw the toy graph, its statistics, and the target's soft label, before and after pseudo-labels.
+
+    Args:
+        alpha: Weight of the noisy posterior against the one-hot label.
+        beta: Weight of the uniform noise.
+
+    Returns:
+        The figure.
+    """
     figure = new_figure(11.5, 5.6)
     for row, pseudo_labels in enumerate((False, True)):
         step = work_through(alpha, beta, pseudo_labels=pseudo_labels)
@@ -45,7 +71,15 @@ def toy_figure(alpha: float = 0.8, beta: float = 0.4) -> Figure:
 
 
 def sals_figure(homophily: float = 0.8, heterophily: float = 0.2) -> Figure:
-    """SALS and PosteL at three targets, in a homophilic and a heterophilic graph."""
+    """Draw what SALS and PosteL make of three targets, in a homophilic and a heterophilic graph.
+
+    Args:
+        homophily: Share of neighbors of the same class in the homophilic graph.
+        heterophily: The same in the heterophilic graph.
+
+    Returns:
+        The figure.
+    """
     comparison = compare_with_sals(homophily, heterophily)
     figure = new_figure(9.5, 6.6)
     for row in range(len(comparison.neighbors)):

@@ -39,7 +39,19 @@ _TRAIN = [0, 1, 2, 3, 4, 7, 9]
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """The method at one node: everything that is counted, and everything that is made of the counts."""
+    """The method at one node: everything that is counted, and everything that is made of the counts.
+
+    Args:
+        class_counts: Labelled nodes of each class, [K].
+        pair_counts: Entries by the classes of center and neighbor, [K, K].
+        prior: Share of each class, [K].
+        conditional: P(neighbor's class | class), [K, K].
+        histogram: The node's labelled neighbors by class, [K].
+        likelihood: Probability of those neighbors under each class, [K].
+        posterior: P(class | neighbors), [K].
+        noisy: The posterior with uniform noise, [K].
+        soft_label: The noisy posterior mixed with the one-hot label, [K].
+    """
 
     class_counts: Tensor
     pair_counts: Tensor
@@ -53,10 +65,14 @@ class Step:
 
 
 def toy_graph() -> Data:
-    """The toy graph: ``edge_index`` with both directions, ``y``, ``train_mask``.
+    """Make the toy graph.
 
-    >>> toy_graph().num_nodes
-    10
+    Returns:
+        A ``Data`` with ``edge_index`` (both directions), ``y`` and ``train_mask``.
+
+    Example:
+        >>> toy_graph().num_nodes
+        10
     """
     one_way = torch.tensor(_EDGES).T
     train_mask = torch.zeros(len(_CLASSES), dtype=torch.bool)
@@ -70,17 +86,24 @@ def toy_graph() -> Data:
 
 
 def work_through(alpha: float = 0.8, beta: float = 0.4, *, pseudo_labels: bool = False) -> Step:
-    """The steps from counts to the soft label of the toy graph's target node (Eq. 1 to 4).
+    """Work through the steps from counts to the soft label of the toy graph's target node (Eq. 1 to 4).
 
-    With ``pseudo_labels`` the nodes that are not in training carry the class that a perfect model would give.
+    Args:
+        alpha: Weight of the noisy posterior against the one-hot label.
+        beta: Weight of the uniform noise.
+        pseudo_labels: Whether nodes that are not in training carry the class that a perfect model would give.
 
-    >>> step = work_through()
-    >>> step.histogram.tolist(), step.pair_counts.tolist()
-    ([0, 3], [[2, 7], [7, 2]])
-    >>> step.posterior
-    tensor([0.9828, 0.0172], dtype=torch.float64)
-    >>> work_through(pseudo_labels=True).histogram.tolist()
-    [0, 4]
+    Returns:
+        Every number on the way.
+
+    Example:
+        >>> step = work_through()
+        >>> step.histogram.tolist(), step.pair_counts.tolist()
+        ([0, 3], [[2, 7], [7, 2]])
+        >>> step.posterior
+        tensor([0.9828, 0.0172], dtype=torch.float64)
+        >>> work_through(pseudo_labels=True).histogram.tolist()
+        [0, 4]
     """
     data = toy_graph()
     known = KnownLabels.from_mask(data.y, data.train_mask)
