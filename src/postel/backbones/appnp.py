@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import torch
 from torch import Tensor
 
-from postel.backbones.base import Backbone
 from postel.backbones.layers import Extractor
-from postel.backbones.polynomial import polynomial
+from postel.backbones.polynomial import traced_polynomial
+from postel.backbones.traced import TracedBackbone
 from postel.checks import check_count, check_rate
 from postel.graph import Graph
+from postel.graph.tracing import Back
 
 
-class APPNP(Backbone):
-    """``steps`` power iterations ``z ← (1 - teleport) P z + teleport · mlp(x)``; the paper calls teleport alpha.
+class APPNP(TracedBackbone):
+    """``steps`` power iterations ``z ← (1 - teleport) P z + teleport · mlp(x)``.
 
-    >>> APPNP(4, 2, teleport=0.5, steps=2).coefficients.tolist()
-    [0.5, 0.25, 0.25]
+    Args:
+        in_channels: Number of features of a node.
+        out_channels: Number of classes.
+        hidden: Width of the hidden layers.
+        num_layers: Number of linear layers, at least 2.
+        dropout: The dropout rate before every linear layer.
+        steps: Number of power iterations.
+        teleport: The share of the class scores in every iteration; the paper calls it alpha.
+
+    Example:
+        >>> APPNP(4, 2, teleport=0.5, steps=2).coefficients.tolist()
+        [0.5, 0.25, 0.25]
     """
 
     name = "appnp"
@@ -43,16 +57,40 @@ class APPNP(Backbone):
         )
         self.register_buffer("coefficients", pagerank_coefficients(steps, teleport), persistent=False)
 
-    def decode(self, graph: Graph, encoded: Tensor | None) -> Tensor:
-        """Logits [N, K]."""
-        return polynomial(graph.gcn, self.coefficients, self.extract(graph))
+    def trace(self, graph: Graph, training: bool, encoded: Tensor | None = None) -> tuple[Tensor, Back]:
+        """Return the logits and the way back.
+
+        Args:
+            graph: The prepared graph.
+            training: Whether dropout is drawn.
+            encoded: Nothing: dropout comes first.
+
+        Returns:
+            Logits [N, K], and a function from their gradient to those of all parameters in order.
+        """
+        scores, extract_back = self.extract.trace(graph, training)
+        out, spread_back = traced_polynomial(graph.gcn, self.coefficients, scores, learned=False)
+
+        def back(grad: Tensor) -> Sequence[Any]:
+            scores_grad = spread_back(grad)[1]
+            return extract_back(scores_grad)
+
+        return out, back
 
 
 def pagerank_coefficients(steps: int, teleport: float) -> Tensor:
-    """Weights [steps + 1] of the powers of P after that many power iterations with this teleport probability.
+    """Return the weights of the powers of P after some power iterations of personalised PageRank.
 
-    >>> pagerank_coefficients(1, 1.0).tolist(), pagerank_coefficients(1, 0.0).tolist()
-    ([1.0, 0.0], [0.0, 1.0])
+    Args:
+        steps: Number of power iterations.
+        teleport: The teleport probability.
+
+    Returns:
+        The weights [steps + 1], from power 0 up.
+
+    Example:
+        >>> pagerank_coefficients(1, 1.0).tolist(), pagerank_coefficients(1, 0.0).tolist()
+        ([1.0, 0.0], [0.0, 1.0])
     """
     check_count("steps", steps)
     check_rate("teleport", teleport, closed=True)

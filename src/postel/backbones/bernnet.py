@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import comb
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from postel.backbones.base import Backbone
 from postel.backbones.layers import Extractor
-from postel.backbones.polynomial import bernstein
+from postel.backbones.polynomial import traced_bernstein
+from postel.backbones.traced import TracedBackbone
 from postel.checks import check_count, check_rate
 from postel.errors import InputError
 from postel.graph import Graph
-from postel.graph.bernoulli import dropout as drop
+from postel.graph.bernoulli import traced_dropout
+from postel.graph.tracing import Back
 
 
-class BernNet(Backbone):
+class BernNet(TracedBackbone):
     """``Σ_k relu(θ_k) 2^-K C(K, k) (2I - L)^(K-k) L^k · dropout(mlp(x))`` with K = ``order`` and θ starting at 1.
 
-    θ has no weight decay and its own learning rate, ``filter_lr`` (the common one if None).
+    θ has no weight decay.
 
-    >>> BernNet(4, 2, order=2).binomials.tolist()
-    [0.25, 0.5, 0.25]
+    Args:
+        in_channels: Number of features of a node.
+        out_channels: Number of classes.
+        hidden: Width of the hidden layers.
+        num_layers: Number of linear layers, at least 2.
+        dropout: The dropout rate before every linear layer.
+        order: The degree K of the polynomial.
+        propagation_dropout: The dropout rate on the class scores.
+        filter_lr: The learning rate of θ, or None for the run's.
+
+    Example:
+        >>> BernNet(4, 2, order=2).binomials.tolist()
+        [0.25, 0.5, 0.25]
     """
 
     name = "bernnet"
@@ -58,14 +71,40 @@ class BernNet(Backbone):
         binomials = torch.tensor([comb(order, k) / 2**order for k in range(order + 1)])
         self.register_buffer("binomials", binomials, persistent=False)
 
-    def decode(self, graph: Graph, encoded: Tensor | None) -> Tensor:
-        """Logits [N, K]."""
-        scores = drop(self.extract(graph), self.propagation_dropout, self.training)
+    def trace(self, graph: Graph, training: bool, encoded: Tensor | None = None) -> tuple[Tensor, Back]:
+        """Return the logits and the way back.
+
+        Args:
+            graph: The prepared graph.
+            training: Whether dropout is drawn.
+            encoded: Nothing: dropout comes first.
+
+        Returns:
+            Logits [N, K], and a function from their gradient to those of all parameters in order.
+        """
+        scores, extract_back = self.extract.trace(graph, training)
+        scores, drop_back = traced_dropout(scores, self.propagation_dropout if training else 0.0)
         low, high = graph.bernstein
-        return bernstein(low, high, self.theta.relu() * self.binomials, scores)
+        weights = self.theta.relu() * self.binomials
+        out, spread_back = traced_bernstein(low, high, weights, scores)
+
+        def back(grad: Tensor) -> Sequence[Any]:
+            weights_grad, scores_grad = spread_back(grad)
+            theta_grad = weights_grad * self.binomials * (self.theta > 0)
+            return theta_grad, *extract_back(drop_back(scores_grad))
+
+        return out, back
 
     def parameter_groups(self, lr: float, weight_decay: float) -> list[dict[str, Any]]:
-        """The extractor's parameters, and θ with its own rate and without weight decay."""
+        """Return the extractor's parameters, and θ with its own rate and without weight decay.
+
+        Args:
+            lr: The run's learning rate.
+            weight_decay: The run's weight decay.
+
+        Returns:
+            Two groups for Adam.
+        """
         own = lr if self.filter_lr is None else self.filter_lr
         return [
             {"params": list(self.extract.parameters()), "lr": lr, "weight_decay": weight_decay},

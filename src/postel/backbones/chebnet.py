@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
-from postel.backbones.base import Backbone
 from postel.backbones.layers import FeatureLinear, Linear, reset
+from postel.backbones.traced import TracedBackbone
 from postel.checks import check_count, check_rate
-from postel.graph import Graph, sparse_product
+from postel.graph import Graph, SparseMatrix
+from postel.graph.sparse import csr_product
+from postel.graph.tracing import Back
 
 
-class ChebNet(Backbone):
+class ChebNet(TracedBackbone):
     """Two layers ``Σ_k T_k(L̂) x W_k + b`` over ``terms`` polynomials, with ReLU and dropout between.
 
-    L̂ = 2L/λ_max - I with λ_max = 2 is minus the normalised adjacency. ``terms=2`` (torch_geometric's ``K=2``)
-    reaches the direct neighbors.
+    L̂ = 2L/λ_max - I with λ_max = 2 is minus the normalised adjacency.
 
-    >>> ChebNet(4, 2, terms=3).first
-    FeatureLinear(4, 96)
+    Args:
+        in_channels: Number of features of a node.
+        out_channels: Number of classes.
+        hidden: Width of the hidden layers.
+        num_layers: Number of convolutions, at least 2.
+        dropout: The dropout rate before every convolution but the first.
+        terms: Number of polynomials (torch_geometric's ``K``); 2 reach the direct neighbors.
+
+    Example:
+        >>> ChebNet(4, 2, terms=3).first
+        FeatureLinear(4, 96)
     """
 
     name = "chebnet"
@@ -48,27 +60,96 @@ class ChebNet(Backbone):
             assert isinstance(layer, Linear)
             reset(layer.weight, None, hidden, width, "glorot")
 
+    @torch.no_grad()
     def encode(self, graph: Graph) -> Tensor:
-        """The first convolution [N, hidden], before ReLU."""
-        return self._combine(graph, self.first(graph.features), self.biases[0])
+        """Return the first convolution, before ReLU.
 
-    def decode(self, graph: Graph, encoded: Tensor | None) -> Tensor:
-        """Logits [N, K] from the first convolution."""
+        Args:
+            graph: The prepared graph.
+
+        Returns:
+            The first convolution [N, hidden].
+        """
+        scores = self.first.trace(graph.features)[0]
+        return combine_terms(graph.adjacency, scores, self.terms).add_(self.biases[0])
+
+    def trace(self, graph: Graph, training: bool, encoded: Tensor | None) -> tuple[Tensor, Back]:
+        """Return the logits and the way back.
+
+        Args:
+            graph: The prepared graph.
+            training: Whether dropout is drawn.
+            encoded: The first convolution [N, hidden], before ReLU.
+
+        Returns:
+            Logits [N, K], and a function from their gradient to those of all parameters in order.
+        """
         assert encoded is not None
-        x = encoded
+        x, backs = encoded, []
         for layer, bias in zip(self.later, self.biases[1:], strict=True):
             assert isinstance(layer, Linear)
-            x = self._combine(graph, layer.after_relu(x, self.dropout), bias)
-        return x
+            scores, layer_back = layer.trace_after_relu(x, self.dropout if training else 0.0)
+            x = combine_terms(graph.adjacency, scores, self.terms).add_(bias)
+            backs.append(layer_back)
 
-    def _combine(self, graph: Graph, scores: Tensor, bias: Tensor) -> Tensor:
-        """``Σ_k T_k(L̂) scores_k + bias``: Clenshaw's recurrence, so only the narrow scores are propagated."""
-        parts = scores.chunk(self.terms, dim=1)
-        if self.terms == 1:
-            return parts[0] + bias
-        after, current = None, parts[-1]
-        for part in reversed(parts[1:-1]):
-            spread = part - 2.0 * sparse_product(graph.adjacency, current.contiguous())
-            after, current = current, spread if after is None else spread - after
-        out = parts[0] - sparse_product(graph.adjacency, current.contiguous())
-        return out + bias if after is None else out - after + bias
+        def back(grad: Tensor) -> list[Any]:
+            weights, biases = [], []
+            for layer_back in reversed(backs):
+                biases.append(grad.sum(0))
+                grad, weight_grad = layer_back(spread_terms(graph.adjacency, grad, self.terms))
+                weights.append(weight_grad)
+            biases.append(grad.sum(0))
+            first = graph.features.way_back(bias=False)(spread_terms(graph.adjacency, grad, self.terms))[0]
+            return [first, *reversed(weights), *reversed(biases)]
+
+        return x, back
+
+
+def combine_terms(adjacency: SparseMatrix, scores: Tensor, terms: int) -> Tensor:
+    """Return ``Σ_k T_k(-adjacency) scores_k`` by Clenshaw's recurrence, so that only narrow scores are propagated.
+
+    Args:
+        adjacency: The normalised adjacency [N, N].
+        scores: The scores of all terms side by side [N, terms * D].
+        terms: Number of polynomials.
+
+    Returns:
+        The sum [N, D].
+
+    Example:
+        >>> swap = SparseMatrix.from_entries(torch.tensor([0, 1]), torch.tensor([1, 0]), torch.ones(2), (2, 2))
+        >>> combine_terms(swap, torch.tensor([[1.0, 10.0], [2.0, 20.0]]), 2).tolist()
+        [[-19.0], [-8.0]]
+    """
+    parts = scores.chunk(terms, dim=1)
+    if terms == 1:
+        return parts[0].clone()
+    after, current = None, parts[-1]
+    for part in reversed(parts[1:-1]):
+        spread = csr_product(adjacency.rows, current.contiguous(), -2.0).add_(part)
+        after, current = current, spread if after is None else spread.sub_(after)
+    out = csr_product(adjacency.rows, current.contiguous(), -1.0).add_(parts[0])
+    return out if after is None else out.sub_(after)
+
+
+def spread_terms(adjacency: SparseMatrix, grad: Tensor, terms: int) -> Tensor:
+    """Return the gradient of the scores of :func:`combine_terms`: ``T_k(-adjacencyᵀ) grad`` for every k.
+
+    Args:
+        adjacency: The normalised adjacency [N, N].
+        grad: The gradient of the sum [N, D].
+        terms: Number of polynomials.
+
+    Returns:
+        The gradients of all terms side by side [N, terms * D].
+
+    Example:
+        >>> swap = SparseMatrix.from_entries(torch.tensor([0, 1]), torch.tensor([1, 0]), torch.ones(2), (2, 2))
+        >>> spread_terms(swap, torch.tensor([[1.0], [2.0]]), 2).tolist()
+        [[1.0, -2.0], [2.0, -1.0]]
+    """
+    parts = [grad]
+    for number in range(1, terms):
+        spread = csr_product(adjacency.columns, parts[-1], -1.0 if number == 1 else -2.0)
+        parts.append(spread if number == 1 else spread.sub_(parts[-2]))
+    return torch.cat(parts, 1)

@@ -9,13 +9,19 @@ from postel.graph import Graph
 
 
 class Custom(Backbone):
-    """``module(x, edge_index)`` with dense features; the module returns logits [N, K].
+    """``module(x, edge_index)`` with dense features; autograd finds its gradient.
 
-    >>> class Scores(nn.Linear):
-    ...     def forward(self, x, edge_index):
-    ...         return super().forward(x)
-    >>> Custom(Scores(4, 2), 4, 2).module
-    Scores(in_features=4, out_features=2, bias=True)
+    Args:
+        module: A module that returns logits [N, K].
+        in_channels: Number of features of a node.
+        out_channels: Number of classes K.
+
+    Example:
+        >>> class Scores(nn.Linear):
+        ...     def forward(self, x, edge_index):
+        ...         return super().forward(x)
+        >>> Custom(Scores(4, 2), 4, 2).module
+        Scores(in_features=4, out_features=2, bias=True)
     """
 
     def __init__(self, module: nn.Module, in_channels: int, out_channels: int) -> None:
@@ -23,9 +29,21 @@ class Custom(Backbone):
         self.module = module
 
     def switch(self, training: bool) -> None:
-        """``train(training)``: a user's module may have its own."""
+        """Call ``train(training)``, which a user's module may have written itself.
+
+        Args:
+            training: True for training mode, False for evaluation mode.
+        """
         self.train(training)
 
     def decode(self, graph: Graph, encoded: Tensor | None) -> Tensor:
-        """Logits [N, K]."""
+        """Return the module's logits.
+
+        Args:
+            graph: The prepared graph.
+            encoded: Nothing: a module is not cut in two.
+
+        Returns:
+            Logits [N, K].
+        """
         return self.module(graph.features.dense(), graph.edge_index)

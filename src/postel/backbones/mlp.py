@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from postel.backbones.base import Backbone
 from postel.backbones.layers import Extractor
+from postel.backbones.traced import TracedBackbone
 from postel.checks import check_count, check_rate
 from postel.graph import Graph
+from postel.graph.tracing import Back
 
 
-class MLP(Backbone):
+class MLP(TracedBackbone):
     """Dropout, linear, ReLU, dropout, linear.
 
-    >>> MLP(4, 2).extract.last
-    Linear(64, 2)
+    Args:
+        in_channels: Number of features of a node.
+        out_channels: Number of classes.
+        hidden: Width of the hidden layers.
+        num_layers: Number of linear layers, at least 2.
+        dropout: The dropout rate before every layer.
+
+    Example:
+        >>> MLP(4, 2).extract.last
+        Linear(64, 2)
     """
 
     name = "mlp"
@@ -31,6 +40,15 @@ class MLP(Backbone):
             dropout=check_rate("dropout", dropout),
         )
 
-    def decode(self, graph: Graph, encoded: Tensor | None) -> Tensor:
-        """Logits [N, K]."""
-        return self.extract(graph)
+    def trace(self, graph: Graph, training: bool, encoded: Tensor | None = None) -> tuple[Tensor, Back]:
+        """Return the logits and the way back.
+
+        Args:
+            graph: The prepared graph.
+            training: Whether dropout is drawn.
+            encoded: Nothing: dropout comes first.
+
+        Returns:
+            Logits [N, K], and a function from their gradient to those of all parameters in order.
+        """
+        return self.extract.trace(graph, training)

@@ -7,24 +7,37 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from postel.backbones.base import Backbone
+from postel.backbones.gating import traced_gates, traced_norm
 from postel.backbones.layers import FeatureLinear, Linear
+from postel.backbones.traced import TracedBackbone
 from postel.checks import check_count, check_rate
 from postel.errors import InputError
-from postel.graph import Graph, sparse_product
-from postel.graph.bernoulli import dropout as drop
+from postel.graph import Graph
+from postel.graph.tracing import Back
 
 
-class OrderedGNN(Backbone):
+class OrderedGNN(TracedBackbone):
     """Layers ``x ← norm(g · x + (1 - g) · m)`` with m the mean over neighbors and a gate g that only closes.
 
     The gate has ``chunk`` entries, each shared by ``hidden / chunk`` units: unit u follows entry u mod ``chunk``
-    (the order of units is free, and this one is fastest). ``propagation_dropout`` None means ``dropout``.
-    ``linear_weight_decay`` sets the weight decay of the linear layers apart from the gates'; unless it is None,
-    the input's norms are not trained, as in the original.
+    (the order of units is free, and this one is fastest).
 
-    >>> OrderedGNN(4, 2, hidden=8, chunk=4).gates[0].weight.shape
-    torch.Size([4, 16])
+    Args:
+        in_channels: Number of features of a node.
+        out_channels: Number of classes.
+        hidden: Number of units, a multiple of ``chunk``.
+        chunk: Number of entries of a gate.
+        num_layers: Number of message-passing layers.
+        input_layers: Number of linear layers before them.
+        dropout: The dropout rate before every linear layer.
+        propagation_dropout: The dropout rate before every message-passing layer, or None for ``dropout``.
+        global_gate: Whether all layers share one gate.
+        linear_weight_decay: The weight decay of the linear layers, apart from the gates'. Unless it is None, the
+            input's norms are not trained, as in the original.
+
+    Example:
+        >>> OrderedGNN(4, 2, hidden=8, chunk=4).gates[0].weight.shape
+        torch.Size([4, 16])
     """
 
     name = "ordered_gnn"
@@ -63,22 +76,84 @@ class OrderedGNN(Backbone):
         self.norms = nn.ModuleList(nn.LayerNorm(hidden) for _ in range(num_layers))
         self.last = Linear(hidden, out_channels)
 
-    def decode(self, graph: Graph, encoded: Tensor | None) -> Tensor:
-        """Logits [N, K]."""
-        x = self.input_norms[0](self.first(graph.features, self.dropout).relu())
-        for layer, norm in zip(self.inputs, self.input_norms[1:], strict=True):
-            x = norm(layer(drop(x, self.dropout, self.training)).relu())
-        closed = x.new_zeros(graph.num_nodes, self.chunk)
+    def trace(self, graph: Graph, training: bool, encoded: Tensor | None = None) -> tuple[Tensor, Back]:
+        """Return the logits and the way back.
+
+        Args:
+            graph: The prepared graph.
+            training: Whether dropout is drawn.
+            encoded: Nothing: dropout comes first.
+
+        Returns:
+            Logits [N, K], and a function from their gradient to those of all parameters in order.
+        """
+        p = self.dropout if training else 0.0
+        spread_p = self.propagation_dropout if training else 0.0
+        x, first_back = self.first.trace(graph.features, p)
+        x, inputs_back = self._trace_inputs(x, p, spread_p)
+        closed, backs = None, []
         for number, norm in enumerate(self.norms):
-            x = drop(x, self.propagation_dropout, self.training)
-            mean = sparse_product(graph.mean, x)
             gate: Any = self.gates[number % len(self.gates)]
-            closed = closed + (1.0 - closed) * _cumulative_softmax(_pair_linear(gate, x, mean))
-            x = norm(_mix(closed, x, mean))
-        return self.last(drop(x, self.dropout, self.training))
+            x, closed, gate_back = traced_gates(graph.mean, gate.weight, gate.bias, x, closed)
+            x, norm_back = traced_norm(x, norm, p if number == self.num_layers - 1 else spread_p)
+            backs.append((gate_back, norm_back))
+        out, last_back = self.last.trace(x)
+
+        def back(grad: Tensor) -> list[Any]:
+            x_grad, *last = last_back(grad)
+            norms: list[Any] = []
+            gates: list[list[Tensor]] = []
+            closed_grad = None
+            for gate_back, norm_back in reversed(backs):
+                x_grad, *own = norm_back(x_grad)
+                norms[:0] = own
+                x_grad, closed_grad, *own_gate = gate_back(x_grad, closed_grad)
+                gates.insert(0, own_gate)
+            if len(self.gates) == 1:
+                gates = [[torch.stack(grads).sum(0) for grads in zip(*gates, strict=True)]]
+            x_grad, *inputs = inputs_back(x_grad)
+            first = first_back(x_grad)
+            return [*first, *inputs, *(grad for pair in gates for grad in pair), *norms, *last]
+
+        return out, back
+
+    def _trace_inputs(self, x: Tensor, p: float, last_p: float) -> tuple[Tensor, Back]:
+        """ReLU, norm and dropout, with a linear layer between each two of them."""
+        backs = []
+        for number, norm in enumerate(self.input_norms):
+            last = number == len(self.input_norms) - 1
+            active = x.relu_()
+            x, norm_back = traced_norm(active, norm, last_p if last else p)
+            layer_back = None
+            if not last:
+                layer: Any = self.inputs[number]
+                x, layer_back = layer.trace(x)
+            backs.append((active, norm_back, layer_back))
+
+        def back(grad: Tensor) -> list[Any]:
+            layers: list[Any] = []
+            norms: list[Any] = []
+            for active, norm_back, layer_back in reversed(backs):
+                if layer_back is not None:
+                    grad, *own_layer = layer_back(grad)
+                    layers[:0] = own_layer
+                grad, *own = norm_back(grad)
+                norms[:0] = own
+                torch.ops.aten.threshold_backward.grad_input(grad, active, 0, grad_input=grad)
+            return [grad, *layers, *norms]
+
+        return x, back
 
     def parameter_groups(self, lr: float, weight_decay: float) -> list[dict[str, Any]]:
-        """One group, or two if the linear layers have a weight decay of their own."""
+        """Return one group, or two if the linear layers have a weight decay of their own.
+
+        Args:
+            lr: The run's learning rate.
+            weight_decay: The run's weight decay.
+
+        Returns:
+            The groups for Adam.
+        """
         if self.linear_weight_decay is None:
             return super().parameter_groups(lr, weight_decay)
         gates = [*self.gates.parameters(), *self.norms.parameters()]
@@ -87,21 +162,3 @@ class OrderedGNN(Backbone):
             {"params": gates, "lr": lr, "weight_decay": weight_decay},
             {"params": linear, "lr": lr, "weight_decay": self.linear_weight_decay},
         ]
-
-
-def _pair_linear(layer: Any, x: Tensor, mean: Tensor) -> Tensor:
-    """The layer on ``x`` and ``mean`` side by side, without joining them."""
-    own, other = layer.weight.chunk(2, dim=1)
-    return torch.addmm(nn.functional.linear(x, own, layer.bias), mean, other.t())
-
-
-def _cumulative_softmax(scores: Tensor) -> Tensor:
-    """Cumulative sums of the softmax of each row: from near 0 up to 1."""
-    return torch.softmax(scores, 1).cumsum(1)
-
-
-def _mix(gate: Tensor, x: Tensor, mean: Tensor) -> Tensor:
-    """``gate · x + (1 - gate) · mean`` [N, hidden], the gate [N, chunk] repeated along the units."""
-    nodes, chunk = gate.shape
-    spread = torch.lerp(mean.view(nodes, -1, chunk), x.view(nodes, -1, chunk), gate.unsqueeze(1))
-    return spread.view(nodes, -1)

@@ -7,25 +7,34 @@ words as the probability has binary digits (one for 0.5, at most sixteen).
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
 
 import torch
 from torch import Tensor
+
+from postel.graph.tracing import Back, differentiable
 
 _DIGITS = 16
 _LOW_BITS = 0x0101010101010101
 
 
 def keep_bits(count: int, keep: float, device: torch.device | str = "cpu") -> tuple[Tensor, float]:
-    """``count`` independent zeros and ones as uint8, and the exact probability of a one.
+    """Draw independent zeros and ones from torch's global generator.
 
-    That probability is ``keep`` rounded to a multiple of 2^-16; dividing by it keeps expectations exact. The bits
-    come from torch's global generator.
+    Args:
+        count: How many to draw.
+        keep: The probability of a one. It is rounded to a multiple of 2^-16.
+        device: Where to draw.
 
-    >>> bits, probability = keep_bits(1000, 0.5)
-    >>> bits.shape, probability, sorted(set(bits.tolist()))
-    (torch.Size([1000]), 0.5, [0, 1])
+    Returns:
+        The bits as uint8 [count], and the exact probability of a one; dividing by it keeps expectations exact.
+
+    Example:
+        >>> bits, probability = keep_bits(1000, 0.5)
+        >>> bits.shape, probability, sorted(set(bits.tolist()))
+        (torch.Size([1000]), 0.5, [0, 1])
     """
     numerator = min(max(round(keep * 2**_DIGITS), 1), 2**_DIGITS)
     if numerator == 2**_DIGITS:
@@ -50,26 +59,70 @@ def _shifts(device: torch.device | str) -> Tensor:
     return torch.arange(8, device=device).unsqueeze(1)
 
 
-class _Dropout(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, p: float) -> Tensor:
-        bits, keep = keep_bits(x.numel(), 1.0 - p, x.device)
-        ctx.bits, ctx.scale = bits.view(x.shape), 1.0 / keep
-        return torch.mul(x, ctx.bits).mul_(ctx.scale)
+def keep_mask(shape: Sequence[int], keep: float, device: torch.device | str = "cpu") -> tuple[Tensor, float]:
+    """Draw independent zeros and ones as floats, which multiply faster than bytes do.
 
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        return torch.mul(grad, ctx.bits).mul_(ctx.scale), None
+    Args:
+        shape: The shape of the mask.
+        keep: The probability of a one.
+        device: Where to draw.
+
+    Returns:
+        The mask in float32, and the exact probability of a one, as in :func:`keep_bits`.
+
+    Example:
+        >>> mask, probability = keep_mask((2, 3), 0.5)
+        >>> mask.shape, mask.dtype, probability
+        (torch.Size([2, 3]), torch.float32, 0.5)
+    """
+    bits, probability = keep_bits(math.prod(shape), keep, device)
+    return bits.view(shape).to(torch.float32), probability
 
 
 def dropout(x: Tensor, p: float, training: bool) -> Tensor:
-    """``x`` with every element zeroed with probability ``p`` and the others divided by 1 - p, in training only.
+    """Zero every element with probability ``p`` and divide the others by 1 - p, in training only.
 
-    >>> dropout(torch.ones(2), 0.5, training=False).tolist()
-    [1.0, 1.0]
-    >>> set(dropout(torch.ones(1000), 0.5, training=True).tolist()) == {0.0, 2.0}
-    True
+    Args:
+        x: Any tensor.
+        p: The dropout rate.
+        training: Whether to draw; otherwise ``x`` is returned as it is.
+
+    Returns:
+        A tensor of the same shape, differentiable by ``x``.
+
+    Example:
+        >>> dropout(torch.ones(2), 0.5, training=False).tolist()
+        [1.0, 1.0]
+        >>> set(dropout(torch.ones(1000), 0.5, training=True).tolist()) == {0.0, 2.0}
+        True
     """
     if not training or p == 0.0:
         return x
-    return _Dropout.apply(x, p)
+
+    def kernel(x: Tensor) -> tuple[Tensor, Back]:
+        out, back = traced_dropout(x, p)
+        return out, lambda grad: [back(grad)]
+
+    return differentiable(kernel, x)
+
+
+def traced_dropout(x: Tensor, p: float) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    """Return ``x`` with every element zeroed with probability ``p`` and the others divided by 1 - p.
+
+    Args:
+        x: Any tensor.
+        p: The dropout rate, 0 in evaluation.
+
+    Returns:
+        A tensor of the same shape, ``x`` itself if ``p`` is 0, and a function from its gradient to that of ``x``.
+
+    Example:
+        >>> out, back = traced_dropout(torch.ones(1000), 0.5)
+        >>> sorted(set(out.tolist())), bool((back(torch.ones(1000)) == out).all())
+        ([0.0, 2.0], True)
+    """
+    if p == 0.0:
+        return x, lambda grad: grad
+    mask, keep = keep_mask(x.shape, 1.0 - p, x.device)
+    mask.mul_(1.0 / keep)
+    return x * mask, lambda grad: grad * mask

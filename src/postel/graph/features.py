@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from postel.graph.bernoulli import keep_bits
 from postel.graph.sparse import SparseMatrix, csr_like, csr_product, csr_tensor
+from postel.graph.tracing import Back, differentiable
 
 # Above this share of non-zeros a dense product is faster than a sparse one.
 DENSE_ABOVE = 0.2
@@ -86,17 +88,59 @@ class Features:
         training: bool = False,
         through: SparseMatrix | None = None,
     ) -> Tensor:
-        """``through @ (dropout(features, p) @ weight) + bias`` [N, D] for a weight [F, D].
+        """Multiply the features with a weight matrix: ``through @ (dropout(features, p) @ weight) + bias``.
 
-        Only non-zero features are drawn for. The bias and the operator ``through`` may be left out.
+        Args:
+            weight: The weight [F, D].
+            bias: A bias [D], or None for no bias.
+            p: The dropout rate. Only non-zero features are drawn for.
+            training: Whether to apply the dropout.
+            through: An operator [N, N] to multiply with, or None for no operator.
+
+        Returns:
+            The product [N, D], differentiable by weight and bias.
         """
-        p = p if training else 0.0
-        if torch.is_grad_enabled():
-            return _FeatureProduct.apply(self, weight, bias, p, through)
-        return _forward(*self._dropped(p)[::2], weight, bias, through)
+        rate = p if training else 0.0
+        return differentiable(lambda w, b: self.trace(w, b, p=rate, through=through), weight, bias)
 
-    def _dropped(self, p: float) -> tuple[Tensor, list[Block], float]:
-        """The features after dropout, their transpose, and the factor that both still lack."""
+    def trace(
+        self, weight: Tensor, bias: Tensor | None = None, *, p: float = 0.0, through: SparseMatrix | None = None
+    ) -> tuple[Tensor, Back]:
+        """Return the product of :meth:`product` in training mode, and the way back to weight and bias.
+
+        Args:
+            weight: The weight [F, D].
+            bias: A bias [D], or None for no bias.
+            p: The dropout rate.
+            through: An operator [N, N] to multiply with, or None for no operator.
+
+        Returns:
+            The product [N, D], and a function from its gradient to those of ``weight`` and ``bias``.
+        """
+        x, transposed, scale = self._dropped(p)
+        out = _scaled_product(x, weight, scale)
+        if through is not None:
+            out = csr_product(through.rows, out)
+        if bias is not None:
+            out.add_(bias)
+
+        return out, _way_back(transposed, scale, bias is not None, through)
+
+    def way_back(self, *, bias: bool, through: SparseMatrix | None = None) -> Back:
+        """Return the way back of :meth:`trace` without dropout, for a caller who has the product already.
+
+        Args:
+            bias: Whether there is a bias.
+            through: The operator, or None for no operator.
+
+        Returns:
+            A function from the product's gradient [N, D] to those of weight and bias.
+        """
+        _, transposed, scale = self._dropped(0.0)
+        return _way_back(transposed, scale, bias, through)
+
+    def _dropped(self, p: float) -> tuple[Tensor, Callable[[], list[Block]], float]:
+        """The features after dropout, a function that transposes them, and the factor that both still lack."""
         if self._rows is None:
             assert self._dense is not None
             x = self._dense
@@ -104,15 +148,15 @@ class Features:
             if p > 0.0:
                 bits, keep = keep_bits(x.numel(), 1.0 - p, x.device)
                 x = torch.mul(x, bits.view(x.shape))
-            return x, [(0, x.shape[0], x.t())], 1.0 / keep
+            return x, lambda: [(0, x.shape[0], x.t())], 1.0 / keep
         assert self._turned is not None
-        rows = self._rows
+        rows, turned = self._rows, self._turned
         if p == 0.0:
-            return rows, self._turned.constant, 1.0
+            return rows, lambda: turned.constant, 1.0
         bits, keep = keep_bits(rows.values().numel(), 1.0 - p, rows.device)
         values = torch.mul(rows.values(), bits)
         dropped = csr_like(rows.crow_indices(), rows.col_indices(), values, rows.shape)
-        return dropped, self._turned.blocks(values), 1.0 / keep
+        return dropped, lambda: turned.blocks(values), 1.0 / keep
 
 
 class _Turned:
@@ -146,33 +190,20 @@ class _Turned:
         return out
 
 
-class _FeatureProduct(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        ctx: Any, features: Features, weight: Tensor, bias: Tensor | None, p: float, through: SparseMatrix | None
-    ) -> Tensor:
-        x, ctx.transposed, ctx.scale = features._dropped(p)
-        ctx.through, ctx.has_bias = through, bias is not None
-        return _forward(x, ctx.scale, weight, bias, through)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor, Tensor | None, None, None]:
-        grad = grad.contiguous()
-        bias_grad = grad.sum(0) if ctx.has_bias else None
-        if ctx.through is not None:
-            grad = csr_product(ctx.through.columns, grad)
-        first, *others = ctx.transposed
-        weight_grad = _scaled_product(first[2], grad[first[0] : first[1]], ctx.scale)
+def _way_back(
+    transposed: Callable[[], list[Block]], scale: float, bias: bool, through: SparseMatrix | None
+) -> Back:
+    def back(grad: Tensor) -> tuple[Tensor, Tensor | None]:
+        bias_grad = grad.sum(0) if bias else None
+        if through is not None:
+            grad = csr_product(through.columns, grad)
+        first, *others = transposed()
+        weight_grad = _scaled_product(first[2], grad[first[0] : first[1]] if others else grad, scale)
         for low, high, block in others:
-            weight_grad.add_(csr_product(block, grad[low:high]), alpha=ctx.scale)
-        return None, weight_grad, bias_grad, None, None
+            weight_grad.add_(csr_product(block, grad[low:high]), alpha=scale)
+        return weight_grad, bias_grad
 
-
-def _forward(x: Tensor, scale: float, weight: Tensor, bias: Tensor | None, through: SparseMatrix | None) -> Tensor:
-    out = _scaled_product(x, weight, scale)
-    if through is not None:
-        out = csr_product(through.rows, out)
-    return out if bias is None else out.add_(bias)
+    return back
 
 
 def _scaled_product(x: Tensor, dense: Tensor, scale: float) -> Tensor:

@@ -9,16 +9,23 @@ import torch
 from torch import Tensor
 from torch.optim.adam import adam
 
+BETAS = (0.9, 0.999)
+EPSILON = 1e-8
+
 
 class Adam:
-    """torch's fused Adam over groups ``{"params", "lr", "weight_decay"}``, with its usual betas and epsilon.
+    """torch's fused Adam, with its usual betas and epsilon.
 
-    >>> weight = torch.nn.Parameter(torch.ones(1))
-    >>> optimizer = Adam([{"params": [weight], "lr": 0.5, "weight_decay": 0.0}])
-    >>> weight.sum().backward()
-    >>> optimizer.step()
-    >>> round(weight.item(), 4), weight.grad is None
-    (0.5, True)
+    Args:
+        groups: One dictionary per group with its ``params``, ``lr`` and ``weight_decay``.
+
+    Example:
+        >>> weight = torch.nn.Parameter(torch.ones(1))
+        >>> optimizer = Adam([{"params": [weight], "lr": 0.5, "weight_decay": 0.0}])
+        >>> weight.sum().backward()
+        >>> optimizer.step()
+        >>> round(weight.item(), 4), weight.grad is None
+        (0.5, True)
     """
 
     def __init__(self, groups: Sequence[dict[str, Any]]) -> None:
@@ -37,33 +44,59 @@ class _Group:
         self.weight_decay = weight_decay
         self.means = [torch.zeros_like(param) for param in self.params]
         self.squares = [torch.zeros_like(param) for param in self.params]
-        self.steps = [torch.zeros((), dtype=torch.float32, device=param.device) for param in self.params]
+        # torch's own function sorts the parameters by device and type in every step; mostly there is one of each.
+        self.alike = len({(param.device, param.dtype) for param in self.params}) == 1
+        # Steps are counted once for all parameters until one of them is without a gradient.
+        self.count = torch.zeros((), device=self.params[0].device) if self.alike else None
+        self.steps = [self._own_count(param) for param in self.params]
+
+    def _own_count(self, param: Tensor) -> Tensor:
+        return torch.zeros((), device=param.device) if self.count is None else self.count
 
     @torch.no_grad()
     def step(self) -> None:
-        state = (self.params, self.means, self.squares, self.steps)
-        grads = [param.grad for param in self.params]
-        if any(grad is None for grad in grads):
-            chosen = [place for place, grad in enumerate(grads) if grad is not None]
-            state = tuple([part[place] for place in chosen] for part in state)  # type: ignore[assignment]
-            grads = [grads[place] for place in chosen]
-        params, means, squares, steps = state
-        if params:
-            adam(
-                params,
-                [grad.contiguous() for grad in grads if grad is not None],
-                means,
-                squares,
+        grads: list[Any] = [param.grad for param in self.params]
+        if self.count is not None and None not in grads:
+            self.count.add_(1.0)
+            torch._fused_adam_(
+                self.params,
+                grads,
+                self.means,
+                self.squares,
                 [],
-                steps,
-                fused=True,
-                amsgrad=False,
-                beta1=0.9,
-                beta2=0.999,
+                self.steps,
                 lr=self.lr,
+                beta1=BETAS[0],
+                beta2=BETAS[1],
                 weight_decay=self.weight_decay,
-                eps=1e-8,
+                eps=EPSILON,
+                amsgrad=False,
                 maximize=False,
             )
-        for param in params:
+        elif any(grad is not None for grad in grads):
+            self._step_some(grads)
+        for param in self.params:
             param.grad = None
+
+    def _step_some(self, grads: Sequence[Tensor | None]) -> None:
+        """The same step for parameters of several kinds, or where some have no gradient."""
+        if self.count is not None:
+            self.steps = [step.clone() for step in self.steps]
+            self.count = None
+        chosen = [place for place, grad in enumerate(grads) if grad is not None]
+        adam(
+            [self.params[place] for place in chosen],
+            [grad for grad in grads if grad is not None],
+            [self.means[place] for place in chosen],
+            [self.squares[place] for place in chosen],
+            [],
+            [self.steps[place] for place in chosen],
+            fused=True,
+            amsgrad=False,
+            beta1=BETAS[0],
+            beta2=BETAS[1],
+            lr=self.lr,
+            weight_decay=self.weight_decay,
+            eps=EPSILON,
+            maximize=False,
+        )

@@ -12,7 +12,7 @@ from postel.errors import require_extra
 from postel.graph import Graph
 from postel.training.adam import Adam
 from postel.training.metrics import Watch
-from postel.training.objective import Objective
+from postel.training.objective import Objective, loss_and_gradient
 from postel.training.seeding import seeded
 from postel.training.settings import Settings
 from postel.training.tracking import Tracker, TrainingOutcome
@@ -44,22 +44,18 @@ def train(
     >>> outcome.predictions.tolist(), outcome.epochs
     ([0, 0, 1, 1], 50)
     """
-    with seeded(seed, graph.device), progress_bar(settings.max_epochs, progress) as advance:
+    with torch.no_grad(), seeded(seed, graph.device), progress_bar(settings.max_epochs, progress) as advance:
         backbone = make().to(graph.device)
         optimizer = _adam(backbone, objective, settings)
         tracker = Tracker(backbone, watch, settings)
-        backbone.switch(True)
-        encoded = backbone.encode(graph)
+        shared = None
         for epoch in range(1, settings.max_epochs + 1):
-            loss = objective.loss(backbone.decode(graph, encoded), epoch)
-            loss.backward()
+            logits, back = backbone.run(graph, shared)
+            loss, gradient = loss_and_gradient(objective, logits, epoch)
+            back(gradient)
             optimizer.step()
             # The evaluation after this step and the next step see the same weights: they share the first layer.
-            encoded = backbone.encode(graph)
-            backbone.switch(False)
-            with torch.no_grad():
-                logits = backbone.decode(graph, encoded)
-            backbone.switch(True)
+            logits, shared = backbone.evaluate(graph)
             advance()
             if tracker.record(loss.item(), logits):
                 break

@@ -31,16 +31,28 @@ class Scores:
     count: int
 
     def as_dict(self) -> dict[str, float]:
-        """The same numbers by name."""
+        """Return the same numbers by name."""
         return asdict(self)
 
 
 def evaluate(logits: Tensor, index: Tensor, classes: Tensor) -> Scores:
-    """Scores of ``logits`` [N, K] at the nodes ``index`` [M] whose classes are ``classes`` [M].
+    """Score logits on a set of nodes.
 
-    >>> scores = evaluate(torch.tensor([[2.0, 0.0], [2.0, 0.0]]), torch.tensor([0, 1]), torch.tensor([0, 1]))
-    >>> scores.accuracy, scores.balanced_accuracy, scores.majority
-    (0.5, 0.5, 0.5)
+    Args:
+        logits: Logits [N, K] of all nodes.
+        index: The nodes to score [M].
+        classes: Their classes [M].
+
+    Returns:
+        The scores.
+
+    Raises:
+        InputError: If there is no node to score.
+
+    Example:
+        >>> scores = evaluate(torch.tensor([[2.0, 0.0], [2.0, 0.0]]), torch.tensor([0, 1]), torch.tensor([0, 1]))
+        >>> scores.accuracy, scores.balanced_accuracy, scores.majority
+        (0.5, 0.5, 0.5)
     """
     if index.numel() == 0:
         raise InputError("there is no node to score: the mask selects none")
@@ -66,13 +78,21 @@ def evaluate(logits: Tensor, index: Tensor, classes: Tensor) -> Scores:
 
 
 def calibration_error(confidence: Tensor, hits: Tensor) -> float:
-    """The expected calibration error of predictions made with ``confidence`` [M] of which ``hits`` [M] are right.
+    """Return the expected calibration error of some predictions.
 
     The bins are 15 of equal width, closed on the left, and full certainty is one of its own, as in torchmetrics;
     that package is what the tests compare with, for importing it takes longer than a small run.
 
-    >>> calibration_error(torch.tensor([0.75, 0.75]), torch.tensor([True, False]))
-    0.25
+    Args:
+        confidence: The probability of each predicted class [M].
+        hits: Which predictions are right [M].
+
+    Returns:
+        The error, in [0, 1].
+
+    Example:
+        >>> calibration_error(torch.tensor([0.75, 0.75]), torch.tensor([True, False]))
+        0.25
     """
     edges = torch.linspace(0, 1, CALIBRATION_BINS + 1)
     bins = torch.bucketize(confidence.float(), edges, right=True)
@@ -86,14 +106,18 @@ class Watch:
 
     A node counts as right when no class scores above its own.
 
-    >>> watch = Watch({"val": (torch.tensor([1]), torch.tensor([0]))}, num_nodes=2)
-    >>> losses, accuracies = watch(torch.tensor([[0.0, 0.0], [0.0, 0.0]]))
-    >>> round(losses["val"], 4), accuracies["val"]
-    (0.6931, 1.0)
+    Args:
+        sets: Node ids [M] and their classes [M] by the set's name.
+        num_nodes: Number of nodes N.
+
+    Example:
+        >>> watch = Watch({"val": (torch.tensor([1]), torch.tensor([0]))}, num_nodes=2)
+        >>> losses, accuracies = watch(torch.tensor([[0.0, 0.0], [0.0, 0.0]]))
+        >>> round(losses["val"], 4), accuracies["val"]
+        (0.6931, 1.0)
     """
 
     def __init__(self, sets: Mapping[str, tuple[Tensor, Tensor]], num_nodes: int) -> None:
-        """``sets`` maps a name to node ids [M] and their classes [M]."""
         self.names = list(sets)
         indices = [index for index, _ in sets.values()]
         self.index = torch.cat(indices)
@@ -102,13 +126,32 @@ class Watch:
         columns = [torch.full((i.numel(),), 1.0 / max(i.numel(), 1), dtype=torch.float64) for i in indices]
         self.weights = torch.block_diag(*(column.unsqueeze(1) for column in columns)).to(self.index.device)
 
-    def __call__(self, logits: Tensor) -> tuple[dict[str, float], dict[str, float]]:
-        """Losses and accuracies by set name, for logits [N, K]."""
+    def values(self, logits: Tensor) -> list[list[float]]:
+        """Return the losses and the accuracies, each in the order of ``names``.
+
+        Args:
+            logits: Logits [N, K].
+
+        Returns:
+            A list of losses and a list of accuracies.
+        """
         log_p = torch.log_softmax(logits.t().contiguous(), 0)
         own = log_p.view(-1).index_select(0, self.places)
         hits = own >= log_p.amax(0).index_select(0, self.index)
-        losses, accuracies = (torch.stack([own, hits]).double() @ self.weights).tolist()
-        return (
-            {name: -loss for name, loss in zip(self.names, losses, strict=True)},
-            dict(zip(self.names, accuracies, strict=True)),
-        )
+        both = torch.empty((2, own.numel()), dtype=torch.float64, device=own.device)
+        both[0] = own
+        both[1] = hits
+        losses, accuracies = torch.mm(both, self.weights).tolist()
+        return [[-loss for loss in losses], accuracies]
+
+    def __call__(self, logits: Tensor) -> tuple[dict[str, float], dict[str, float]]:
+        """Return losses and accuracies by set name.
+
+        Args:
+            logits: Logits [N, K].
+
+        Returns:
+            The losses by name, and the accuracies by name.
+        """
+        losses, accuracies = self.values(logits)
+        return dict(zip(self.names, losses, strict=True)), dict(zip(self.names, accuracies, strict=True))

@@ -17,7 +17,7 @@ from postel.training.adam import Adam
 from postel.training.loader import NeighborBatches
 from postel.training.loop import progress_bar
 from postel.training.metrics import Watch
-from postel.training.objective import Objective, SoftTargets
+from postel.training.objective import Objective, SoftTargets, loss_and_gradient
 from postel.training.seeding import seeded
 from postel.training.settings import Settings
 from postel.training.tracking import Tracker, TrainingOutcome
@@ -80,13 +80,13 @@ def layerwise_logits(backbone: Backbone, whole: LargeGraph) -> Tensor:
 
 def _pass(backbone: Backbone, batches: Iterable[Any], optimizer: Adam, epoch: int) -> float:
     """The mean loss of one step a batch."""
-    backbone.switch(True)
     total, count = 0.0, 0
     for batch in batches:
         size = int(batch.batch_size)
         objective = SoftTargets(torch.arange(size), batch.soft_y[:size])
-        loss = objective.loss(backbone(batch_graph(batch)), epoch)
-        loss.backward()
+        logits, back = backbone.run(batch_graph(batch))
+        loss, gradient = loss_and_gradient(objective, logits, epoch)
+        back(gradient)
         optimizer.step()
         total += loss.item() * size
         count += size

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 
 from postel.errors import InputError
+from postel.graph.tracing import Back, differentiable
 
 
 @runtime_checkable
@@ -23,20 +24,36 @@ class Objective(Protocol):
     weight_decay: float
 
     def loss(self, logits: Tensor, epoch: int) -> Tensor:
-        """The value to minimise, a scalar, for training-mode logits [N, K] in epoch 1, 2, ..."""
+        """Return the value to minimise.
+
+        Args:
+            logits: Training-mode logits [N, K] of all nodes.
+            epoch: The number of the epoch, from 1.
+
+        Returns:
+            A scalar, differentiable by the logits and the objective's own parameters.
+        """
         ...
 
     def parameters(self) -> Sequence[nn.Parameter]:
-        """Parameters to learn beside the backbone's."""
+        """Return the parameters to learn beside the backbone's."""
         ...
 
 
 class SoftTargets:
-    """Mean cross-entropy between ``targets`` [M, K] and the softmax at the nodes ``index`` [M].
+    """Mean cross-entropy between soft targets and the softmax at the training nodes.
 
-    >>> objective = SoftTargets(torch.tensor([1]), torch.tensor([[0.5, 0.5]]))
-    >>> round(objective.loss(torch.zeros(2, 2), epoch=1).item(), 4)
-    0.6931
+    Args:
+        index: The training nodes [M].
+        targets: Their soft labels [M, K].
+
+    Raises:
+        InputError: If there is no node, a target is not finite, or the shapes do not fit together.
+
+    Example:
+        >>> objective = SoftTargets(torch.tensor([1]), torch.tensor([[0.5, 0.5]]))
+        >>> round(objective.loss(torch.zeros(2, 2), epoch=1).item(), 4)
+        0.6931
     """
 
     lr: float | None = None
@@ -53,30 +70,69 @@ class SoftTargets:
             raise InputError("targets must be finite, got NaN or infinite soft labels")
         self.index = index
         self.classes_first = targets.to(torch.float32).t().contiguous()
-        self._mass = self.classes_first.sum(0)
+        self._shares = self.classes_first / index.numel()
+        self._mass = self._shares.sum(0)
 
     def loss(self, logits: Tensor, epoch: int) -> Tensor:
-        """The cross-entropy, the same in every epoch."""
-        return _SoftCrossEntropy.apply(logits, self.index, self.classes_first, self._mass)
+        """Return the cross-entropy, the same in every epoch.
+
+        Args:
+            logits: Training-mode logits [N, K].
+            epoch: The number of the epoch, which makes no difference.
+
+        Returns:
+            The loss, differentiable by the logits.
+        """
+
+        def kernel(logits: Tensor) -> tuple[Tensor, Back]:
+            value, slope = self.loss_and_gradient(logits)
+            return value, lambda grad: [slope * grad]
+
+        return differentiable(kernel, logits)
+
+    def loss_and_gradient(self, logits: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the cross-entropy and its gradient, without autograd.
+
+        Args:
+            logits: Training-mode logits [N, K].
+
+        Returns:
+            The loss, a scalar, and its gradient [N, K].
+        """
+        # Classes first, [K, M]: a softmax over few columns is an order of magnitude slower than over few rows.
+        log_p = torch.log_softmax(logits.index_select(0, self.index).t().contiguous(), 0)
+        value = torch.dot(log_p.view(-1), self._shares.view(-1)).neg_()
+        rows = log_p.exp_().mul_(self._mass).sub_(self._shares)
+        slope = torch.zeros(logits.shape, dtype=logits.dtype, device=logits.device)
+        return value, slope.index_copy_(0, self.index, rows.t())
 
     def parameters(self) -> Sequence[nn.Parameter]:
-        """None: the targets are fixed."""
+        """Return none: the targets are fixed."""
         return []
 
 
-class _SoftCrossEntropy(torch.autograd.Function):
-    """Classes first, [K, M]: a softmax over few columns is an order of magnitude slower than over few rows."""
+def loss_and_gradient(objective: Objective, logits: Tensor, epoch: int) -> tuple[Tensor, Tensor]:
+    """Return an objective's loss and its gradient by the logits; its own parameters get their ``grad``.
 
-    @staticmethod
-    def forward(ctx: Any, logits: Tensor, index: Tensor, targets: Tensor, mass: Tensor) -> Tensor:
-        log_p = torch.log_softmax(logits.index_select(0, index).t().contiguous(), 0)
-        ctx.save_for_backward(log_p, index, targets, mass)
-        ctx.shape = logits.shape
-        return torch.dot(log_p.view(-1), targets.view(-1)).div_(-index.numel())
+    Args:
+        objective: Any objective. Soft targets have a gradient written by hand, for others autograd finds it.
+        logits: Training-mode logits [N, K].
+        epoch: The number of the epoch, from 1.
 
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
-        log_p, index, targets, mass = ctx.saved_tensors
-        rows = log_p.exp().mul_(mass).sub_(targets).mul_(grad / index.numel())
-        out = torch.zeros(ctx.shape, device=grad.device)
-        return out.index_copy_(0, index, rows.t()), None, None, None
+    Returns:
+        The loss, a scalar, and its gradient [N, K].
+
+    Example:
+        >>> objective = SoftTargets(torch.tensor([1]), torch.tensor([[0.5, 0.5]]))
+        >>> loss, gradient = loss_and_gradient(objective, torch.tensor([[0.0, 0.0], [9.0, 9.0]]), epoch=1)
+        >>> round(loss.item(), 4), gradient.tolist()
+        (0.6931, [[0.0, 0.0], [0.0, 0.0]])
+    """
+    if isinstance(objective, SoftTargets) and type(objective).loss is SoftTargets.loss:
+        return objective.loss_and_gradient(logits)
+    with torch.enable_grad():
+        leaf = logits.detach().requires_grad_()
+        loss = objective.loss(leaf, epoch)
+        loss.backward()
+    slope = torch.zeros_like(logits) if leaf.grad is None else leaf.grad.contiguous()
+    return loss.detach(), slope

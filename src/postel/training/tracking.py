@@ -21,22 +21,35 @@ VALIDATION = "val"
 
 @dataclass
 class Curves:
-    """Values of every epoch: what was minimised, and hard-label loss and accuracy of each watched set."""
+    """Values of every epoch.
+
+    Attributes:
+        objective: What was minimised.
+        loss: The hard-label loss of each watched set, by its name.
+        accuracy: The accuracy of each watched set, by its name.
+    """
 
     objective: list[float] = field(default_factory=list)
     loss: dict[str, list[float]] = field(default_factory=dict)
     accuracy: dict[str, list[float]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as plain lists, for JSON."""
+        """Return the same as plain lists, for JSON."""
         return {"objective": self.objective, "loss": self.loss, "accuracy": self.accuracy}
 
 
 @dataclass(frozen=True)
 class TrainingOutcome:
-    """The backbone with its best weights, its evaluation-mode logits [N, K], and how it got there.
+    """What a training run returns.
 
-    ``best_epoch`` counts from 1 and is the first with the lowest validation loss.
+    Attributes:
+        backbone: The network with its best weights.
+        logits: Its evaluation-mode logits [N, K].
+        val_loss: Its validation loss, the lowest of all epochs.
+        best_epoch: The first epoch with that loss, counted from 1.
+        epochs: Number of epochs run.
+        seconds: How long they took.
+        curves: Values of every epoch.
     """
 
     backbone: Backbone
@@ -49,12 +62,21 @@ class TrainingOutcome:
 
     @property
     def predictions(self) -> Tensor:
-        """The most probable class of every node [N]."""
+        """Return the most probable class of every node [N]."""
         return self.logits.argmax(1)
 
 
 class Tracker:
-    """Follows one run; only the validation loss decides about the kept weights and the stop."""
+    """Follows one run; only the validation loss decides about the kept weights and the stop.
+
+    Args:
+        backbone: The network in training.
+        watch: The sets to evaluate, one of them called "val".
+        settings: The stop rule and its window.
+
+    Raises:
+        InputError: If no set is called "val".
+    """
 
     def __init__(self, backbone: Backbone, watch: Watch, settings: Settings) -> None:
         if VALIDATION not in watch.names:
@@ -62,38 +84,61 @@ class Tracker:
         self.backbone = backbone
         self.watch = watch
         self.settings = settings
-        self.curves = Curves([], {name: [] for name in watch.names}, {name: [] for name in watch.names})
         self._started = time.perf_counter()
         self._stop = stop_rule(settings.stopping)
+        self._place = watch.names.index(VALIDATION)
+        self._objective: list[float] = []
+        self._values: list[list[list[float]]] = []
+        self._history: list[float] = []
         # Every tensor that a forward may change, so that running statistics are kept with the weights.
         self._live = [*backbone.parameters(), *backbone.buffers()]
         self._kept = [tensor.detach().clone() for tensor in self._live]
         self._best: tuple[float, int, Tensor | None] = (math.inf, 0, None)
 
     def record(self, objective: float, logits: Tensor) -> bool:
-        """Whether to stop after this epoch, whose evaluation-mode logits [N, K] are given."""
-        losses, accuracies = self.watch(logits)
-        self.curves.objective.append(objective)
-        for name in self.watch.names:
-            self.curves.loss[name].append(losses[name])
-            self.curves.accuracy[name].append(accuracies[name])
-        loss, history = losses[VALIDATION], self.curves.loss[VALIDATION]
+        """Take note of one epoch.
+
+        Args:
+            objective: What was minimised.
+            logits: The evaluation-mode logits [N, K] after the epoch's step.
+
+        Returns:
+            Whether to stop after this epoch.
+        """
+        values = self.watch.values(logits)
+        loss = values[0][self._place]
+        self._objective.append(objective)
+        self._values.append(values)
+        self._history.append(loss)
         if loss < self._best[0]:
-            self._best = (loss, len(history), logits)
+            self._best = (loss, len(self._history), logits)
             with torch.no_grad():
                 torch._foreach_copy_(self._kept, self._live)
-        return not math.isfinite(loss) or self._stop(history, self.settings.window)
+        return not math.isfinite(loss) or self._stop(self._history, self.settings.window)
 
     def outcome(self) -> TrainingOutcome:
-        """The run's outcome; the backbone gets its best weights back."""
+        """Give the backbone its best weights back and return the run's outcome.
+
+        Returns:
+            The outcome.
+
+        Raises:
+            InputError: If no epoch had a finite validation loss.
+        """
         loss, epoch, logits = self._best
-        history = self.curves.loss[VALIDATION]
         if logits is None:
             raise InputError(
-                f"the validation loss is {history[-1]} after the first step; lower lr or check data.x"
+                f"the validation loss is {self._history[-1]} after the first step; lower lr or check data.x"
             )
         with torch.no_grad():
             torch._foreach_copy_(self._live, self._kept)
         self.backbone.switch(False)
         seconds = time.perf_counter() - self._started
-        return TrainingOutcome(self.backbone, logits, loss, epoch, len(history), seconds, self.curves)
+        return TrainingOutcome(self.backbone, logits, loss, epoch, len(self._history), seconds, self._curves())
+
+    def _curves(self) -> Curves:
+        def by_name(kind: int) -> dict[str, list[float]]:
+            columns = zip(*(values[kind] for values in self._values), strict=True)
+            return {name: list(column) for name, column in zip(self.watch.names, columns, strict=True)}
+
+        return Curves(self._objective, by_name(0), by_name(1))
