@@ -23,7 +23,6 @@ import postel
 NOT_YET = (
     "postel.backbones",
     "postel.cli",
-    "postel.datasets",
     "postel.experiments",
     "postel.graph",
     "postel.paper",

@@ -20,7 +20,15 @@ COUNTING: dict[Counting, str] = {
 
 @dataclass(frozen=True)
 class PaperFigures:
-    """The paper's row for a dataset, and how its edges were counted."""
+    """The paper's row for a dataset, and how its edges were counted.
+
+    Args:
+        nodes: Number of nodes.
+        edges: Number of edges, counted as ``counting`` says.
+        features: Number of features per node.
+        classes: Number of classes.
+        counting: How edges were counted: a key of ``COUNTING``.
+    """
 
     nodes: int
     edges: int
@@ -33,9 +41,16 @@ class PaperFigures:
 class Entry:
     """One dataset of the catalog.
 
-    ``symmetrise`` and ``normalise`` are the paper's recipe: whether entries are made symmetric (self-loops kept,
-    repeated entries merged) and whether feature rows are scaled to sum to 1. ``fingerprint`` names the stored
-    graph and ``splits`` its published splits; ``warning`` is said once, when the dataset is first loaded.
+    Args:
+        name: Its name.
+        about: What it is, in a few words.
+        sources: Where it can be had, in the order in which they are asked.
+        fingerprint: Names the stored graph's content; None where it is not known.
+        symmetrise: Whether the paper made the entries symmetric (self-loops kept, repeated entries merged).
+        normalise: Whether the paper scaled feature rows to sum to 1.
+        paper: The paper's figures, if it used the dataset.
+        warning: What users must be told when they first load it.
+        splits: Fingerprints of its published splits, by protocol.
     """
 
     name: str
@@ -52,17 +67,19 @@ class Entry:
     def recipe(self) -> str:
         """The paper's graph recipe in words.
 
-        >>> CATALOG["texas"].recipe
-        'symmetrised, loops kept; feature rows normalised'
+        Example:
+            >>> CATALOG["texas"].recipe
+            'symmetrised, loops kept; feature rows normalised'
         """
         return f"{self.graph}; feature rows {'normalised' if self.normalise else 'as published'}"
 
     @property
     def graph(self) -> str:
-        """What the paper's recipe makes of the edges.
+        """What the paper's recipe makes of the edges, in words.
 
-        >>> CATALOG["actor"].graph
-        'directed, loops kept'
+        Example:
+            >>> CATALOG["actor"].graph
+            'directed, loops kept'
         """
         if self.symmetrise:
             return "symmetrised, loops kept"
@@ -222,14 +239,24 @@ PAPER_DATASETS = tuple(
 
 
 def catalog_entry(name: str) -> Entry:
-    """The entry called ``name``, in any case; a near miss is answered with the nearest names.
+    """Look a dataset up by name.
 
-    >>> catalog_entry("Cora").paper.edges
-    5278
-    >>> catalog_entry("corra")
-    Traceback (most recent call last):
-        ...
-    postel.errors.InputError: there is no dataset 'corra'; did you mean cora, actor? or give ...
+    Args:
+        name: Its name, in any case.
+
+    Returns:
+        The entry.
+
+    Raises:
+        InputError: If there is none; the message names the nearest ones.
+
+    Example:
+        >>> catalog_entry("Cora").paper.edges
+        5278
+        >>> catalog_entry("corra")
+        Traceback (most recent call last):
+            ...
+        postel.errors.InputError: there is no dataset 'corra'; did you mean cora, actor? or give ...
     """
     entry = CATALOG.get(name.lower())
     if entry is None:

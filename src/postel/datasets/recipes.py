@@ -19,15 +19,26 @@ _ROWS = 1024
 
 
 def apply_recipe(edge_index: Tensor, num_nodes: int, recipe: str, symmetrise: bool) -> Tensor:
-    """The entries [2, E] under ``recipe``: as the paper took them, or sound (symmetric, no loop, no repetition).
+    """Apply a recipe to edge entries: as the paper took them, or sound (symmetric, no loop, no repetition).
 
-    ``symmetrise`` says whether the paper made this dataset symmetric; it kept self-loops when it did.
+    Args:
+        edge_index: The stored entries, int64 [2, E].
+        num_nodes: Number of nodes.
+        recipe: ``"paper"`` or ``"sound"``.
+        symmetrise: Whether the paper made this dataset symmetric; it kept self-loops when it did.
 
-    >>> edges = torch.tensor([[0, 1, 2], [1, 1, 0]])
-    >>> apply_recipe(edges, 3, "paper", symmetrise=True).tolist()
-    [[0, 0, 1, 1, 2], [1, 2, 0, 1, 0]]
-    >>> apply_recipe(edges, 3, "sound", symmetrise=False).tolist()
-    [[0, 0, 1, 2], [1, 2, 0, 0]]
+    Returns:
+        The entries under the recipe.
+
+    Raises:
+        InputError: If there is no such recipe.
+
+    Example:
+        >>> edges = torch.tensor([[0, 1, 2], [1, 1, 0]])
+        >>> apply_recipe(edges, 3, "paper", symmetrise=True).tolist()
+        [[0, 0, 1, 1, 2], [1, 2, 0, 1, 0]]
+        >>> apply_recipe(edges, 3, "sound", symmetrise=False).tolist()
+        [[0, 0, 1, 2], [1, 2, 0, 0]]
     """
     if recipe not in get_args(Recipe):
         raise InputError(f"recipe must be paper or sound, got {recipe!r}")

@@ -34,11 +34,23 @@ _LIMITED_SHARE = 0.1
 
 
 def make_split(graph: StoredGraph, split: int = 0, protocol: str = "paper") -> Bools:
-    """Training, validation and test masks of the graph, boolean [3, N].
+    """Split the labelled nodes of a graph.
 
-    >>> graph = StoredGraph.checked(np.eye(10), [[0], [1]], [0, 1] * 5)
-    >>> make_split(graph, protocol="stratified").sum(axis=1).tolist()
-    [6, 2, 2]
+    Args:
+        graph: The graph.
+        split: Number of the split.
+        protocol: How nodes are split; one of ``PROTOCOLS``.
+
+    Returns:
+        Masks of training, validation and test nodes, boolean [3, N].
+
+    Raises:
+        InputError: If there is no such protocol or split.
+
+    Example:
+        >>> graph = StoredGraph.checked(np.eye(10), [[0], [1]], [0, 1] * 5)
+        >>> make_split(graph, protocol="stratified").sum(axis=1).tolist()
+        [6, 2, 2]
     """
     check_protocol(protocol)
     if isinstance(split, bool) or not isinstance(split, int | np.integer):
@@ -52,19 +64,35 @@ def make_split(graph: StoredGraph, split: int = 0, protocol: str = "paper") -> B
 
 
 def check_protocol(protocol: str) -> None:
-    """Nothing, unless ``protocol`` is none of the five names: then an error that lists them."""
+    """Check that there is a protocol.
+
+    Args:
+        protocol: Its name.
+
+    Raises:
+        InputError: If there is none; the message lists them.
+    """
     if protocol not in PROTOCOLS:
         raise InputError(f"protocol must be one of {', '.join(PROTOCOLS)}, got {protocol!r}")
 
 
 def paper_split(y: NDArray[np.int64], num_classes: int, seed: int) -> Bools:
-    """The class-balanced split of the paper: as many training nodes from each class, as far as it goes.
+    """Make the class-balanced split of the paper: as many training nodes from each class, as far as it goes.
 
     A class takes ``round(0.6 N / K)`` nodes at random, or all it has; ``round(0.2 N)`` of the rest are for
     validation. Training is therefore often less than 60 %, and a small class has no validation or test node.
 
-    >>> paper_split(np.array([0] * 7 + [1] * 3), 2, seed=0).sum(axis=1).tolist()
-    [6, 2, 2]
+    Args:
+        y: The class of each node, [N]; -1 without one.
+        num_classes: Number of classes.
+        seed: Seed of the random choice.
+
+    Returns:
+        Masks, boolean [3, N].
+
+    Example:
+        >>> paper_split(np.array([0] * 7 + [1] * 3), 2, seed=0).sum(axis=1).tolist()
+        [6, 2, 2]
     """
     # RandomState and the order of its calls are part of the protocol.
     rng = np.random.RandomState(seed)
@@ -83,10 +111,19 @@ def paper_split(y: NDArray[np.int64], num_classes: int, seed: int) -> Bools:
 
 
 def stratified_split(y: NDArray[np.int64], num_classes: int, seed: int) -> Bools:
-    """A split that gives 60 % of every class to training, 20 % to validation and the rest to test.
+    """Make a split that gives 60 % of every class to training, 20 % to validation and the rest to test.
 
-    >>> stratified_split(np.array([0] * 50 + [1] * 5), 2, seed=0)[:, 50:].sum(axis=1).tolist()
-    [3, 1, 1]
+    Args:
+        y: The class of each node, [N]; -1 without one.
+        num_classes: Number of classes.
+        seed: Seed of the random choice.
+
+    Returns:
+        Masks, boolean [3, N].
+
+    Example:
+        >>> stratified_split(np.array([0] * 50 + [1] * 5), 2, seed=0)[:, 50:].sum(axis=1).tolist()
+        [3, 1, 1]
     """
     rng = np.random.RandomState(seed)
     parts: list[list[NDArray[np.int64]]] = [[], [], []]
@@ -101,11 +138,22 @@ def stratified_split(y: NDArray[np.int64], num_classes: int, seed: int) -> Bools
 
 
 def limited_split(y: NDArray[np.int64], num_classes: int, seed: int) -> Bools:
-    """The paper's split with a tenth of its training nodes, at least one a class; the others belong to no part.
+    """Make the paper's split with a tenth of its training nodes, at least one per class.
 
-    >>> y = np.arange(200) % 4
-    >>> limited_split(y, 4, seed=0).sum(axis=1).tolist(), paper_split(y, 4, seed=0).sum(axis=1).tolist()
-    ([12, 40, 40], [120, 40, 40])
+    The other training nodes then belong to no part.
+
+    Args:
+        y: The class of each node, [N]; -1 without one.
+        num_classes: Number of classes.
+        seed: Seed of the random choice.
+
+    Returns:
+        Masks, boolean [3, N].
+
+    Example:
+        >>> y = np.arange(200) % 4
+        >>> limited_split(y, 4, seed=0).sum(axis=1).tolist(), paper_split(y, 4, seed=0).sum(axis=1).tolist()
+        ([12, 40, 40], [120, 40, 40])
     """
     masks = paper_split(y, num_classes, seed)
     rng = np.random.RandomState(seed)

@@ -31,19 +31,38 @@ def csbm(
     directed: bool = False,
     seed: int = 0,
 ) -> StoredGraph:
-    """A graph whose edges depend on classes by ``compatibility`` and whose features do by ``signal``.
+    """Draw a graph from a contextual stochastic block model.
 
     Each of ``num_nodes * mean_degree / 2`` links starts at a random node i, draws the class of its other end from
-    row y[i] of ``compatibility`` [K, K] (rows are scaled to sum to 1) and a node of that class; loops and repeated
-    links are dropped. Without ``directed`` both directions are kept, so that a symmetric matrix with equal class
-    weights is what a node sees around it. ``degree_law="power-law"`` draws nodes with heavy-tailed weights.
-    Classes have unit vectors in random directions as centres: features are ``signal`` times the centre plus
-    standard normal noise. At last a share ``label_noise`` of nodes has its label replaced by another class.
+    row y[i] of the compatibility matrix and a node of that class; loops and repeated links are dropped. Classes
+    have unit vectors in random directions as centers, and features are drawn around them.
 
-    >>> graph = csbm(100, [[0.1, 0.9], [0.9, 0.1]], mean_degree=4, seed=1)
-    >>> same = (graph.y[graph.edge_index[0]] == graph.y[graph.edge_index[1]]).mean()
-    >>> graph.num_classes, bool(same < 0.2)
-    (2, True)
+    Args:
+        num_nodes: Number of nodes.
+        compatibility: Chances of a neighbor's class given a node's class, [K, K]; rows are scaled to sum to 1.
+            Without it a neighbor shares the class with chance 0.7.
+        num_classes: Number of classes, where ``compatibility`` does not say it.
+        mean_degree: Mean degree, before repeated links are dropped.
+        degree_law: ``"poisson"``, or ``"power-law"`` to draw nodes with heavy-tailed weights.
+        num_features: Number of features.
+        signal: Distance of the classes' centers from 0, in units of the features' standard normal noise.
+        label_noise: Share of nodes whose label is replaced by another class at last.
+        class_weights: Relative sizes of the classes; equal without it.
+        directed: Whether links are kept one way. With both directions, a symmetric matrix with equal class weights
+            is what a node sees around it.
+        seed: Seed of everything random.
+
+    Returns:
+        The graph.
+
+    Raises:
+        InputError: If a value is out of its range.
+
+    Example:
+        >>> graph = csbm(100, [[0.1, 0.9], [0.9, 0.1]], mean_degree=4, seed=1)
+        >>> same = (graph.y[graph.edge_index[0]] == graph.y[graph.edge_index[1]]).mean()
+        >>> graph.num_classes, bool(same < 0.2)
+        (2, True)
     """
     matrix = _checked_matrix(compatibility, num_classes)
     weights = _checked_weights(class_weights, matrix.shape[0])
@@ -58,9 +77,9 @@ def csbm(
     if not directed:
         edges = np.concatenate([edges, edges[::-1]], axis=1)
     keys = np.unique(edges[0] * num_nodes + edges[1])
-    centres = rng.standard_normal((weights.size, num_features))
-    centres /= np.linalg.norm(centres, axis=1, keepdims=True)
-    x = signal * centres[y] + rng.standard_normal((num_nodes, num_features))
+    centers = rng.standard_normal((weights.size, num_features))
+    centers /= np.linalg.norm(centers, axis=1, keepdims=True)
+    x = signal * centers[y] + rng.standard_normal((num_nodes, num_features))
     x = np.round(x / _STEP) * _STEP
     wrong = np.flatnonzero(rng.random_sample(num_nodes) < label_noise)
     shift = rng.randint(1, weights.size, size=num_nodes)
@@ -69,12 +88,12 @@ def csbm(
 
 
 def homophilic() -> StoredGraph:
-    """The catalog's ``csbm-homophilic``: seven in ten neighbors share a node's class."""
+    """Make the catalog's ``csbm-homophilic``: seven in ten neighbors share a node's class."""
     return csbm(1500, np.full((5, 5), 0.075) + 0.625 * np.eye(5), mean_degree=5.0, signal=1.5, seed=1)
 
 
 def heterophilic() -> StoredGraph:
-    """The catalog's ``csbm-heterophilic``: classes on a ring, eight in ten neighbors from the two beside.
+    """Make the catalog's ``csbm-heterophilic``: classes on a ring, eight in ten neighbors from the two beside.
 
     Neighbors tell a node's class well, and yet almost none shares it: averaging their labels misleads.
     """
@@ -82,10 +101,19 @@ def heterophilic() -> StoredGraph:
 
 
 def ring(num_classes: int, beside: float, own: float) -> NDArray[np.float64]:
-    """Compatibility [K, K] of classes on a ring: ``own`` for itself, ``beside`` for each of its two next.
+    """Make the compatibility of classes on a ring.
 
-    >>> ring(5, beside=0.4, own=0.04).round(2)[0].tolist()
-    [0.04, 0.4, 0.08, 0.08, 0.4]
+    Args:
+        num_classes: Number of classes.
+        beside: Chance of each of the two classes next to a node's own.
+        own: Chance of a node's own class.
+
+    Returns:
+        The matrix, [K, K].
+
+    Example:
+        >>> ring(5, beside=0.4, own=0.04).round(2)[0].tolist()
+        [0.04, 0.4, 0.08, 0.08, 0.4]
     """
     rest = (1.0 - own - 2 * beside) / (num_classes - 3)
     row = np.full(num_classes, rest)

@@ -29,15 +29,29 @@ def diagnose(
     recipe: str = "paper",
     self_loops: bool = False,
 ) -> Diagnosis:
-    """The diagnosis of a ``Data`` with ``edge_index`` and ``y``, of a dataset by name, or of a graph file.
+    """Describe a graph and its labels, and what posterior smoothing can be expected to do on it.
 
     Graph measures use all labels; the prior, the conditional and the posterior's score use training labels only.
-    A ``Data`` brings its own masks. ``self_loops=True`` counts a self-loop as a neighbor, as the published code
-    does.
 
-    >>> result = diagnose("karate")
-    >>> result.structure.pairs, round(result.all_labels.edge_homophily, 3), result.training.train
-    (78, 0.756, 19)
+    Args:
+        graph: A ``Data`` with ``edge_index`` and ``y``, which brings its own masks; or a dataset's name; or the
+            path of a graph file.
+        split: Number of the split, for a name or path; None for a graph without masks.
+        protocol: How nodes are split.
+        data_root: The folder of graph files; ``POSTEL_DATA`` without it.
+        recipe: The graph as in the ``"paper"``, or the ``"sound"`` one.
+        self_loops: Whether a self-loop counts as a neighbor, as in the published code.
+
+    Returns:
+        The diagnosis.
+
+    Raises:
+        InputError: If the graph lacks something, or there is no such dataset.
+
+    Example:
+        >>> result = diagnose("karate")
+        >>> result.structure.pairs, round(result.all_labels.edge_homophily, 3), result.training.train
+        (78, 0.756, 19)
     """
     if not isinstance(graph, Data):
         graph = load_dataset(graph, split, protocol, data_root=data_root, recipe=recipe)

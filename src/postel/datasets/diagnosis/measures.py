@@ -14,19 +14,34 @@ from postel import statistics
 
 
 def edge_homophily(pairs: Tensor) -> float:
-    """Share of entries whose two ends have the same class.
+    """Compute the share of entries whose two ends have the same class.
 
-    >>> edge_homophily(torch.tensor([[1, 2], [2, 3]]))
-    0.5
+    Args:
+        pairs: Entries by the classes of their ends, [K, K].
+
+    Returns:
+        The share.
+
+    Example:
+        >>> edge_homophily(torch.tensor([[1, 2], [2, 3]]))
+        0.5
     """
     return _ratio(float(pairs.trace()), float(pairs.sum()))
 
 
 def node_homophily(histograms: Tensor, y: Tensor) -> float:
-    """Mean over labelled nodes with labelled neighbors of the share that has the node's class.
+    """Average over labelled nodes with labelled neighbors the share of these that has the node's class.
 
-    >>> node_homophily(torch.tensor([[1, 1], [0, 2], [0, 0]]), torch.tensor([0, 1, 1]))
-    0.75
+    Args:
+        histograms: Labelled neighbors of each node by class, [N, K].
+        y: The class of each node, int64 [N]; negative without one.
+
+    Returns:
+        The mean share.
+
+    Example:
+        >>> node_homophily(torch.tensor([[1, 1], [0, 2], [0, 0]]), torch.tensor([0, 1, 1]))
+        0.75
     """
     totals = histograms.sum(dim=1)
     keep = (y >= 0) & (totals > 0)
@@ -35,35 +50,57 @@ def node_homophily(histograms: Tensor, y: Tensor) -> float:
 
 
 def class_homophily(pairs: Tensor) -> Tensor:
-    """For each class, the share of its nodes' neighbors that have the class too, float64 [K].
+    """Compute for each class the share of its nodes' neighbors that have the class too.
 
-    >>> class_homophily(torch.tensor([[1, 3], [3, 1]])).tolist()
-    [0.25, 0.25]
+    Args:
+        pairs: Entries by the classes of their ends, [K, K].
+
+    Returns:
+        One share per class, float64 [K].
+
+    Example:
+        >>> class_homophily(torch.tensor([[1, 3], [3, 1]])).tolist()
+        [0.25, 0.25]
     """
     return pairs.diagonal().to(torch.float64) / pairs.sum(dim=1)
 
 
 def adjusted_homophily(pairs: Tensor) -> float:
-    """Edge homophily less what random links between the same degrees would give (Platonov et al. 2023).
+    """Compute edge homophily less what random links between the same degrees would give (Platonov et al. 2023).
 
     With D_k the degrees of class k summed: ``(h - sum D_k^2 / (2E)^2) / (1 - sum D_k^2 / (2E)^2)``; 0 for links
     that do not look at classes, 1 if all neighbors share the class.
 
-    >>> adjusted_homophily(torch.tensor([[2, 2], [2, 2]]))
-    0.0
+    Args:
+        pairs: Entries by the classes of their ends, [K, K].
+
+    Returns:
+        The adjusted homophily.
+
+    Example:
+        >>> adjusted_homophily(torch.tensor([[2, 2], [2, 2]]))
+        0.0
     """
     chance = float((_joint(pairs).sum(dim=1) ** 2).sum())
     return _ratio(edge_homophily(pairs) - chance, 1.0 - chance)
 
 
 def label_informativeness(pairs: Tensor) -> float:
-    """Share of the uncertainty of a node's class that one neighbor's class removes (Platonov et al. 2023).
+    """Compute the share of the uncertainty of a node's class that one neighbor's class removes.
 
-    Mutual information of the classes at the two ends of a random link over the entropy of either: 0 if the
-    neighbor says nothing, 1 if it says all, be neighbors alike or not.
+    It is the label informativeness of Platonov et al. (2023): mutual information of the classes at the two ends of
+    a random link over the entropy of either: 0 if the neighbor says nothing, 1 if it says all, be neighbors alike
+    or not.
 
-    >>> label_informativeness(torch.tensor([[0, 3], [3, 0]]))
-    1.0
+    Args:
+        pairs: Entries by the classes of their ends, [K, K].
+
+    Returns:
+        The label informativeness.
+
+    Example:
+        >>> label_informativeness(torch.tensor([[0, 3], [3, 0]]))
+        1.0
     """
     joint = _joint(pairs)
     entropy = float(torch.special.entr(joint.sum(dim=1)).sum())
@@ -71,22 +108,38 @@ def label_informativeness(pairs: Tensor) -> float:
 
 
 def contrast(conditional: Tensor) -> float:
-    """Mean total variation distance between the rows of the conditional [K, K], over all pairs of classes.
+    """Average the total variation distance between the rows of the conditional over all pairs of classes.
 
     0 means that neighbors look the same around every class, so that they cannot tell classes apart.
 
-    >>> contrast(torch.tensor([[0.8, 0.2], [0.2, 0.8]], dtype=torch.float64))
-    0.6...
+    Args:
+        conditional: P(neighbor's class | class), [K, K].
+
+    Returns:
+        The mean distance.
+
+    Example:
+        >>> contrast(torch.tensor([[0.8, 0.2], [0.2, 0.8]], dtype=torch.float64))
+        0.6...
     """
     k = conditional.size(0)
     return float(torch.pdist(conditional, p=1).sum()) / (k * (k - 1))
 
 
 def neighbor_pairs(histograms: Tensor, y: Tensor, num_classes: int) -> Tensor:
-    """Ordered pairs of two different neighbors by their classes, summed by the class of the node, [K, K, K].
+    """Count ordered pairs of two different neighbors by their classes, summed by the class of the node.
 
-    >>> neighbor_pairs(torch.tensor([[2, 1]]), torch.tensor([0]), 2)[0].tolist()
-    [[2, 2], [2, 0]]
+    Args:
+        histograms: Labelled neighbors of each node by class, [N, K].
+        y: The class of each node, int64 [N]; negative without one.
+        num_classes: Number of classes.
+
+    Returns:
+        The counts, int64 [K, K, K].
+
+    Example:
+        >>> neighbor_pairs(torch.tensor([[2, 1]]), torch.tensor([0]), 2)[0].tolist()
+        [[2, 2], [2, 0]]
     """
     out = torch.zeros(num_classes, num_classes, num_classes, dtype=torch.int64, device=histograms.device)
     for k in range(num_classes):
@@ -97,14 +150,23 @@ def neighbor_pairs(histograms: Tensor, y: Tensor, num_classes: int) -> Tensor:
 
 
 def independence_gap(pairs: Tensor, of_two: Tensor) -> Tensor:
-    """Total variation between the joint of two neighbors' classes and the product of marginals, float64 [K].
+    """Compute the total variation between the joint of two neighbors' classes and the product of marginals.
 
     Row k compares ``P(m, n | k)`` of two neighbors of a class-k node with ``P(m | k) P(n | k)``, the paper's
-    assumption (Eq. 2): 0 where it holds, NaN for a class none of whose nodes has two neighbors.
+    assumption (Eq. 2).
 
-    >>> of_two = torch.tensor([[[0, 1], [1, 0]], [[0, 0], [0, 0]]])
-    >>> independence_gap(torch.tensor([[1, 1], [0, 1]]), of_two).tolist()
-    [0.5, nan]
+    Args:
+        pairs: Entries by the classes of their ends, [K, K].
+        of_two: Pairs of two neighbors, [K, K, K]: see :func:`neighbor_pairs`.
+
+    Returns:
+        One distance per class, float64 [K]: 0 where the assumption holds, NaN for a class none of whose nodes has
+        two neighbors.
+
+    Example:
+        >>> of_two = torch.tensor([[[0, 1], [1, 0]], [[0, 0], [0, 0]]])
+        >>> independence_gap(torch.tensor([[1, 1], [0, 1]]), of_two).tolist()
+        [0.5, nan]
     """
     marginal = statistics.conditional(pairs)
     joint = of_two.to(torch.float64) / of_two.sum(dim=(1, 2), keepdim=True)
@@ -112,10 +174,18 @@ def independence_gap(pairs: Tensor, of_two: Tensor) -> Tensor:
 
 
 def twin_nodes(edge_index: Tensor, y: Tensor) -> int:
-    """How many nodes have the same label and the same two or more neighbors as another node: likely duplicates.
+    """Count nodes with the same label and the same two or more neighbors as another node: likely duplicates.
 
-    >>> twin_nodes(torch.tensor([[0, 0, 1, 1], [2, 3, 2, 3]]), torch.tensor([0, 0, 1, 1]))
-    2
+    Args:
+        edge_index: The edge entries, int64 [2, E].
+        y: The class of each node, int64 [N].
+
+    Returns:
+        The number of such nodes.
+
+    Example:
+        >>> twin_nodes(torch.tensor([[0, 0, 1, 1], [2, 3, 2, 3]]), torch.tensor([0, 0, 1, 1]))
+        2
     """
     n = y.numel()
     entries = torch.unique(edge_index[0] * n + edge_index[1])

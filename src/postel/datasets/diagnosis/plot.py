@@ -13,7 +13,15 @@ _MOST_NUMBERS = 20
 
 
 def plot_diagnosis(diagnosis: Diagnosis, path: str | os.PathLike[str]) -> None:
-    """Nothing; ``path`` (.png or .svg) then shows conditional, class shares, homophily and independence."""
+    """Draw conditional, class shares, homophily and independence of a diagnosis.
+
+    Args:
+        diagnosis: The diagnosis.
+        path: The file to write, .png or .svg.
+
+    Raises:
+        InputError: If the file has another ending or cannot be written.
+    """
     figure = new_figure(11, 5.2)
     halves: Any = figure.subfigures(1, 2, width_ratios=(1.1, 1))
     left, right = halves

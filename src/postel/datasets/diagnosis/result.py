@@ -10,7 +10,24 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Structure:
-    """Size and shape of the graph; degrees count entries that leave a node, self-loops apart."""
+    """Size and shape of the graph; degrees count entries that leave a node, self-loops apart.
+
+    Args:
+        nodes: Number of nodes.
+        edge_entries: Number of entries of ``edge_index``.
+        pairs: Number of linked pairs of distinct nodes.
+        features: Number of features per node.
+        classes: Number of classes.
+        symmetric: Whether every entry has its reverse.
+        self_loops: Number of entries that are self-loops.
+        duplicate_entries: Number of entries that repeat another.
+        twin_nodes: Number of nodes with the label and neighbors of another.
+        isolated_nodes: Number of nodes without neighbors.
+        unlabelled_nodes: Number of nodes without label.
+        mean_degree: Mean degree.
+        median_degree: Median degree.
+        max_degree: Largest degree.
+    """
 
     nodes: int
     edge_entries: int
@@ -30,7 +47,19 @@ class Structure:
 
 @dataclass(frozen=True)
 class AllLabels:
-    """Measures over every label there is, test labels too: they describe the graph and feed no training."""
+    """Measures over every label there is, test labels too: they describe the graph and feed no training.
+
+    Args:
+        class_counts: Nodes of each class.
+        edge_homophily: Share of entries whose ends have the same class.
+        node_homophily: Mean share of neighbors that have the node's class.
+        adjusted_homophily: Edge homophily less what chance would give.
+        class_homophily: Share of neighbors of the same class, by class.
+        label_informativeness: Share of the uncertainty of a class that one neighbor removes.
+        conditional: P(neighbor's class | class), [K, K].
+        independence_gap: Distance of two neighbors' joint from independence, by class.
+        mean_independence_gap: Its mean over nodes.
+    """
 
     class_counts: list[int]
     edge_homophily: float
@@ -45,7 +74,18 @@ class AllLabels:
 
 @dataclass(frozen=True)
 class TrainingLabels:
-    """What the method sees: all of it comes from the labels of training nodes."""
+    """What the method sees: all of it comes from the labels of training nodes.
+
+    Args:
+        train: Number of training nodes.
+        prior: Share of each class.
+        conditional: P(neighbor's class | class), [K, K].
+        contrast: Mean distance between the rows of the conditional.
+        without_labelled_neighbor: Share of training nodes without a labelled neighbor.
+        posterior_best_is_true: Share of training nodes whose most probable class is the true one.
+        posterior_best_is_true_with_neighbors: The same among those with labelled neighbors.
+        largest_class_share: Share of the largest class.
+    """
 
     train: int
     prior: list[float]
@@ -59,7 +99,18 @@ class TrainingLabels:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What the split makes of the test; ``majority_share`` is what one constant answer scores there at best."""
+    """What the split makes of the test.
+
+    Args:
+        validation: Number of validation nodes.
+        test: Number of test nodes.
+        majority_class: The largest class among test nodes.
+        majority_share: Its share, which one constant answer scores there at best.
+        test_shares: Share of each class among test nodes.
+        absent_from_training: Classes without a training node.
+        absent_from_validation: Classes without a validation node.
+        absent_from_test: Classes without a test node.
+    """
 
     validation: int
     test: int
@@ -73,7 +124,22 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The whole diagnosis; ``training`` and ``evaluation`` are None for a graph without a split."""
+    """The whole diagnosis.
+
+    Args:
+        name: Name of the graph.
+        fingerprint: What names its content; None for a ``Data`` of the user's.
+        protocol: How nodes were split.
+        split: Number of the split.
+        recipe: The recipe of the graph.
+        self_loops_counted: Whether self-loops counted as neighbors.
+        class_names: Names of the classes.
+        structure: Size and shape.
+        all_labels: Measures over all labels.
+        training: What the method sees; None for a graph without a split.
+        evaluation: What the split makes of the test; None for a graph without a split.
+        verdict: What to expect, in one sentence.
+    """
 
     name: str
     fingerprint: str | None
@@ -89,7 +155,7 @@ class Diagnosis:
     verdict: str
 
     def to_dict(self) -> dict[str, Any]:
-        """The diagnosis as plain values that fit into JSON: what is not defined is None."""
+        """Return the diagnosis as plain values that fit into JSON; what is not defined is None."""
         return dict(_plain(dataclasses.asdict(self)))
 
 

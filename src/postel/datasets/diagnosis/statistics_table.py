@@ -16,7 +16,24 @@ from postel.errors import InputError
 
 @dataclass(frozen=True)
 class Row:
-    """One dataset: what its data say, what the paper says, how edges are counted, why it is ``missing``."""
+    """One dataset: what its data say, and what the paper says.
+
+    Args:
+        name: Its name.
+        about: What it is.
+        graph: What the paper's recipe makes of its edges.
+        counting: How edges are counted.
+        nodes: Number of nodes; like the next three None where the data are not at hand.
+        edges: Number of edges.
+        features: Number of features per node.
+        classes: Number of classes.
+        paper: The paper's figures.
+        fingerprint: What names the stored graph.
+        splits: Protocols of the splits that came with it.
+        warning: What users must be told.
+        missing: Why the data are not at hand.
+        broken: Whether data are there and wrong.
+    """
 
     name: str
     about: str
@@ -50,21 +67,38 @@ class Row:
 def statistics_table(
     names: list[str] | None = None, *, data_root: str | os.PathLike[str] | None = None
 ) -> list[Row]:
-    """A row for each catalog entry, from data that are at hand: nothing is downloaded.
+    """Compute the statistics of datasets from data that are at hand: nothing is downloaded.
 
-    >>> [(row.nodes, row.edges, row.classes) for row in statistics_table(["karate"])]
-    [(34, 78, 4)]
+    Args:
+        names: Names of the catalog; all of them without it.
+        data_root: The folder of graph files; ``POSTEL_DATA`` without it.
+
+    Returns:
+        One row per dataset.
+
+    Example:
+        >>> [(row.nodes, row.edges, row.classes) for row in statistics_table(["karate"])]
+        [(34, 78, 4)]
     """
     return [_row(CATALOG[name], data_root) for name in names or CATALOG]
 
 
 def count_edges(graph: StoredGraph, entry: Entry, counting: Counting) -> int:
-    """Edges of the graph under the paper's recipe, counted as ``counting`` says.
+    """Count the edges of a graph under the paper's recipe.
 
-    >>> import numpy as np
-    >>> graph = StoredGraph.checked(np.eye(3), [[0, 1, 2], [1, 0, 2]], [0, 1, 1])
-    >>> [count_edges(graph, CATALOG["karate"], way) for way in ("pairs", "half", "entries")]
-    [1, 1, 3]
+    Args:
+        graph: The stored graph.
+        entry: Its entry in the catalog.
+        counting: What counts as an edge: a key of ``COUNTING``.
+
+    Returns:
+        The number of edges.
+
+    Example:
+        >>> import numpy as np
+        >>> graph = StoredGraph.checked(np.eye(3), [[0, 1, 2], [1, 0, 2]], [0, 1, 1])
+        >>> [count_edges(graph, CATALOG["karate"], way) for way in ("pairs", "half", "entries")]
+        [1, 1, 3]
     """
     edges = apply_recipe(torch.from_numpy(graph.edge_index), graph.num_nodes, "paper", entry.symmetrise)
     if counting == "entries":

@@ -18,16 +18,24 @@ def verdict(
     constant_score: float = 0.0,
     without_neighbor: float = 0.0,
 ) -> str:
-    """What to expect, in one sentence.
+    """Say in one sentence what to expect of posterior smoothing, and why.
 
-    ``contrast`` is the mean distance between the rows of the conditional, ``score`` how often the posterior's best
-    class is right on training nodes with labelled neighbors (None without a split), ``constant_score`` what the
-    largest training class alone would score.
+    Args:
+        contrast: Mean distance between the rows of the conditional.
+        homophily: Edge homophily.
+        score: How often the posterior's best class is right on training nodes with labelled neighbors; None
+            without a split.
+        constant_score: What the largest training class alone would score.
+        without_neighbor: Share of training nodes without a labelled neighbor.
 
-    >>> print(verdict(0.026, 0.22, score=0.219, constant_score=0.203, without_neighbor=0.23))
-    Expect posterior smoothing to act like uniform smoothing: the classes' neighbor distributions are nearly
-    equal (total variation 0.03 on average), so neighbors hardly tell classes apart and the posterior stays near
-    the prior.
+    Returns:
+        The sentence.
+
+    Example:
+        >>> print(verdict(0.026, 0.22, score=0.219, constant_score=0.203, without_neighbor=0.23))
+        Expect posterior smoothing to act like uniform smoothing: the classes' neighbor distributions are nearly
+        equal (total variation 0.03 on average), so neighbors hardly tell classes apart and the posterior stays
+        near the prior.
     """
     if without_neighbor > MOSTLY:
         return (

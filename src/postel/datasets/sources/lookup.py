@@ -24,14 +24,29 @@ class NotAtHandError(InputError):
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """A graph and where it came from."""
+    """A graph and where it came from.
+
+    Args:
+        graph: The graph.
+        where: The place, in words.
+    """
 
     graph: StoredGraph
     where: str
 
 
 def find_data_root(data_root: str | os.PathLike[str] | None = None) -> Path | None:
-    """The folder of graph files: ``data_root``, else the one that ``POSTEL_DATA`` names, else none."""
+    """Find the folder of graph files.
+
+    Args:
+        data_root: The folder; the one that ``POSTEL_DATA`` names without it.
+
+    Returns:
+        The folder, or None where neither names one.
+
+    Raises:
+        InputError: If it is no folder.
+    """
     named = data_root if data_root is not None else os.environ.get("POSTEL_DATA") or None
     if named is None:
         return None
@@ -43,7 +58,7 @@ def find_data_root(data_root: str | os.PathLike[str] | None = None) -> Path | No
 
 
 def find_cache() -> Path:
-    """The user's cache: ``POSTEL_CACHE``, else ``postel`` in the usual cache folder; it need not exist yet."""
+    """Return the user's cache: ``POSTEL_CACHE``, else ``postel`` in the usual cache folder; it need not exist."""
     named = os.environ.get("POSTEL_CACHE")
     if named:
         return Path(named).expanduser()
@@ -76,10 +91,22 @@ def obtain(
     fresh: bool = False,
     prepare: bool = True,
 ) -> Found:
-    """The stored graph of a catalog entry, its fingerprint checked.
+    """Get the stored graph of a catalog entry, its fingerprint checked.
 
-    Without ``network`` only code, data root and cache are asked. ``fresh`` passes over the cache and writes it
-    anew. Without ``prepare`` a raw folder of OGB, which takes minutes to read, counts as not there.
+    Args:
+        entry: The entry.
+        data_root: The folder of graph files; ``POSTEL_DATA`` without it.
+        network: Whether package index and publisher may be asked; code, data root and cache always are.
+        fresh: Whether to pass over the cache and write it anew.
+        prepare: Whether a raw folder of OGB, which takes minutes to read, is read; it counts as not there
+            otherwise.
+
+    Returns:
+        The graph and where it came from.
+
+    Raises:
+        NotAtHandError: If no source has it.
+        InputError: If a file that is there is wrong.
     """
     if entry.sources == ("embedded",):
         return Found(_checked(_embedded(entry.name), entry, "the library"), "embedded")

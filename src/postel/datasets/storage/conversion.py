@@ -29,13 +29,29 @@ def convert(
     directed: bool = False,
     overwrite: bool = False,
 ) -> StoredGraph:
-    """The graph of the two tables, also written to the graph file ``out``.
+    """Convert an edge table and a node table to a graph file.
 
-    ``edges`` has the columns ``source`` and ``target``, which name nodes as the column ``node`` of ``nodes`` does.
-    ``label`` may be text or whole numbers; classes are numbered in sorted order and an empty cell is a node
-    without label. A column ``split``, if there is one, says train, val, test or nothing, and becomes the public
-    split. Every other column of ``nodes`` is a feature; without any, a node's degree is its one feature. Links are
-    taken both ways unless ``directed``. A graph file that is there is kept unless ``overwrite``.
+    Every column of ``nodes`` that is not named below is a feature; without any, a node's degree is its one
+    feature.
+
+    Args:
+        edges: The edge table, CSV or Parquet.
+        nodes: The node table, CSV or Parquet.
+        out: The graph file to write, .npz.
+        source: Edge column of the one end, which names nodes as the column ``node`` does.
+        target: Edge column of the other end.
+        node: Node column of the id.
+        label: Node column of the label, text or whole numbers; classes are numbered in sorted order and an empty
+            cell is a node without label.
+        split: Node column that says train, val, test or nothing and becomes the public split; it may be missing.
+        directed: Whether links are kept one way; they are taken both ways otherwise.
+        overwrite: Whether a graph file that is there may be replaced.
+
+    Returns:
+        The graph.
+
+    Raises:
+        InputError: If a table cannot be read, lacks a column or does not fit the other.
     """
     out = Path(out)
     if out.suffix != ".npz":

@@ -28,17 +28,25 @@ _KNOWN = {*_NEEDED, *_GEOM, *_PUBLIC, "x_data", "class_names", "fingerprint"}
 
 
 def read_graph_file(path: str | os.PathLike[str], expected: str | None = None) -> StoredGraph:
-    """The graph in ``path``, once its content has proved to be the one that its fingerprint names.
+    """Read a graph file, once its content has proved to be the one that its fingerprint names.
 
-    ``expected`` is the fingerprint wanted; without it the one inside the file counts, if there is one. A file that
-    is cut, altered or of another kind is an :class:`InputError` that names it.
+    Args:
+        path: The file.
+        expected: The fingerprint wanted; without it the one inside the file counts, if there is one.
 
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "tiny.npz"
-    ...     write_graph_file(path, StoredGraph.checked(np.eye(4), [[0, 1], [1, 0]], [0, 1, 1, 0]))
-    ...     read_graph_file(path).y.tolist()
-    [0, 1, 1, 0]
+    Returns:
+        The graph.
+
+    Raises:
+        InputError: If the file is missing, cut short, altered or of another kind; the message names it.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "tiny.npz"
+        ...     write_graph_file(path, StoredGraph.checked(np.eye(4), [[0, 1], [1, 0]], [0, 1, 1, 0]))
+        ...     read_graph_file(path).y.tolist()
+        [0, 1, 1, 0]
     """
     path = Path(path)
     arrays = _read_arrays(path)
@@ -57,7 +65,12 @@ def read_graph_file(path: str | os.PathLike[str], expected: str | None = None) -
 
 
 def write_graph_file(path: str | os.PathLike[str], graph: StoredGraph) -> None:
-    """Nothing; ``path`` then holds ``graph`` with its fingerprint, and never a part of it."""
+    """Write a graph file with its fingerprint, whole or not at all.
+
+    Args:
+        path: The file; it is replaced if it exists.
+        graph: The graph.
+    """
     path = Path(path)
     with replacing(path) as stream:
         np.savez_compressed(stream, **_to_arrays(graph))

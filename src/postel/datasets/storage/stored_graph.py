@@ -27,15 +27,20 @@ _ENTRIES_AT_A_TIME = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class StoredGraph:
-    """Features, edge entries, labels and the splits that came with them; :meth:`checked` builds a valid one.
+    """A graph as it is kept on disk, with the splits that came with it; :meth:`checked` builds a valid one.
 
-    ``x`` is float32 [N, F], a ``csr_array`` or a (memory-mapped) dense array; ``edge_index`` [2, E] and ``y`` [N]
-    are int64, -1 in ``y`` being a node without label. ``splits`` maps ``"geom-gcn"`` or ``"public"`` to
-    booleans [3, S, N]: training, validation and test nodes of S splits.
+    Args:
+        x: Features, float32 [N, F]: a ``csr_array`` or a (memory-mapped) dense array.
+        edge_index: The edge entries, int64 [2, E].
+        y: The class of each node, int64 [N]; -1 for a node without label.
+        splits: ``"geom-gcn"`` or ``"public"`` to booleans [3, S, N]: training, validation and test nodes of S
+            splits.
+        class_names: Names of the classes, or nothing.
 
-    >>> graph = StoredGraph.checked(np.eye(4), [[0, 1], [1, 0]], [0, 1, 1, 0])
-    >>> graph.num_nodes, graph.num_features, graph.num_classes, graph.fingerprint()[:8]
-    (4, 4, 2, '3240e422')
+    Example:
+        >>> graph = StoredGraph.checked(np.eye(4), [[0, 1], [1, 0]], [0, 1, 1, 0])
+        >>> graph.num_nodes, graph.num_features, graph.num_classes, graph.fingerprint()[:8]
+        (4, 4, 2, '3240e422')
     """
 
     x: Any
@@ -53,7 +58,21 @@ class StoredGraph:
         splits: Mapping[str, Bools] | None = None,
         class_names: tuple[str, ...] = (),
     ) -> StoredGraph:
-        """The graph in canonical form (sorted sparse features without explicit zeros), or what is wrong."""
+        """Bring a graph into canonical form (sorted sparse features without explicit zeros).
+
+        Args:
+            x: Features [N, F].
+            edge_index: The edge entries [2, E].
+            y: The class of each node [N]; -1 for a node without label.
+            splits: Booleans [3, S, N] by name.
+            class_names: Names of the classes.
+
+        Returns:
+            The graph.
+
+        Raises:
+            InputError: If a shape, type or value is wrong.
+        """
         y = _whole_numbers(y, "y")
         if y.ndim != 1 or y.size == 0:
             raise InputError(f"y must hold one class a node, got an array of shape {list(y.shape)}")
@@ -80,7 +99,7 @@ class StoredGraph:
 
     @property
     def num_features(self) -> int:
-        """Number of features of a node."""
+        """Number of features per node."""
         return int(self.x.shape[1])
 
     @property
@@ -89,10 +108,9 @@ class StoredGraph:
         return max(len(self.class_names), int(self.y.max()) + 1)
 
     def fingerprint(self) -> str:
-        """32 hexadecimal digits that name features, edge entries (in order) and labels, whatever their types.
+        """Return 32 hexadecimal digits that name features, edge entries (in order) and labels of any type.
 
-        Splits take no part: the same graph fetched without its published splits keeps its name. It is computed
-        once.
+        Splits take no part: the same graph fetched without its published splits keeps its name.
         """
         return self._fingerprint
 
@@ -105,10 +123,17 @@ class StoredGraph:
 
 
 def masks_fingerprint(masks: Bools) -> str:
-    """32 hexadecimal digits that name the splits in ``masks`` [3, S, N].
+    """Compute 32 hexadecimal digits that name splits.
 
-    >>> masks_fingerprint(np.eye(3, dtype=bool).reshape(3, 1, 3))[:8]
-    'f84321db'
+    Args:
+        masks: The splits, boolean [3, S, N].
+
+    Returns:
+        The digits.
+
+    Example:
+        >>> masks_fingerprint(np.eye(3, dtype=bool).reshape(3, 1, 3))[:8]
+        'f84321db'
     """
     digest = hashlib.sha256(repr(masks.shape).encode())
     digest.update(np.packbits(masks, axis=-1).tobytes())
