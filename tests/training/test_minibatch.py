@@ -143,6 +143,45 @@ def test_torch_geometrics_loader_is_used_where_its_samplers_are(monkeypatch):
         assert isinstance(neighbor_loader(_data(), torch.tensor([1])), NeighborBatches)
 
 
+@pytest.mark.parametrize("make", [NeighborBatches, neighbor_loader])
+def test_input_nodes_are_ids_or_a_mask_as_in_torch_geometric(make):
+    data = _data()
+    ids = data.train_mask.nonzero().view(-1)
+    options = {"num_neighbors": (3, 2), "batch_size": 16, "shuffle": False}
+    by_mask, by_ids = (list(make(data, nodes, **options)) for nodes in (data.train_mask, ids))
+    assert [batch.n_id.tolist() for batch in by_mask] == [batch.n_id.tolist() for batch in by_ids]
+    assert torch.cat([batch.n_id[: batch.batch_size] for batch in by_mask]).equal(ids)
+    everyone = list(make(data, **options))
+    assert torch.cat([batch.n_id[: batch.batch_size] for batch in everyone]).equal(torch.arange(NODES))
+
+
+def test_a_mask_reaches_the_compiled_loader_as_ids(monkeypatch):
+    import torch_geometric.loader
+
+    taken = {}
+    monkeypatch.setattr(loader, "compiled_sampler", lambda: True)
+    monkeypatch.setattr(torch_geometric.loader, "NeighborLoader", lambda data, **options: taken.update(options))
+    data = _data()
+    neighbor_loader(data, data.train_mask)
+    assert taken["input_nodes"].equal(data.train_mask.nonzero().view(-1)) and taken["batch_size"] == 1024
+
+
+@pytest.mark.parametrize(
+    ("nodes", "sentence"),
+    [
+        (torch.tensor([True, False]), r"input_nodes must be a boolean tensor of shape \[120\]"),
+        (torch.tensor([0.0]), "input_nodes must be an integer tensor"),
+        (torch.tensor([[0]]), "input_nodes must be an integer tensor"),
+        ([0], "input_nodes must be an integer tensor"),
+        (torch.tensor([0, 120]), r"input_nodes must name nodes in \[0, 119\], got 120"),
+        (torch.tensor([-1]), r"input_nodes must name nodes in \[0, 119\], got -1"),
+    ],
+)
+def test_wrong_input_nodes_are_one_sentence(nodes, sentence):
+    with pytest.raises(InputError, match=sentence):
+        neighbor_loader(_data(), nodes)
+
+
 def _fit(seed=0, **changes):
     settings = {"max_epochs": 12, "batch_size": 16, "num_neighbors": (5, 5), "lr": 0.02, "seed": seed}
     return NodeClassifier("gcn", **{**settings, **changes}).fit(_data())

@@ -12,27 +12,43 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from postel.checks import check_count
+from postel.errors import InputError
 from postel.graph import Neighbors
+from postel.training.node_sets import mask_index
 from postel.training.sampling import NeighborSampler
 from postel.training.seeding import derive_seed
 
 
 class NeighborBatches:
-    """Iterates over sub-graphs around the nodes of ``input_nodes``, in a new random order each time.
+    """Sampled sub-graphs around nodes, in a new random order each time they are iterated over.
 
     A batch is a ``Data`` whose first ``batch_size`` nodes are the chosen ones; ``n_id`` [n] are all its nodes in
-    the whole graph. Attributes of ``data`` with one row a node (``x``, ``y``, ``soft_y``, masks) come along.
+    the whole graph. Attributes of ``data`` with one row per node (``x``, ``y``, ``soft_y``, masks) come along.
 
-    >>> data = Data(x=torch.eye(4), edge_index=torch.tensor([[1, 2], [0, 1]]), soft_y=torch.full((4, 2), 0.5))
-    >>> batch = next(iter(NeighborBatches(data, torch.tensor([0]), num_neighbors=[-1, -1], batch_size=2)))
-    >>> batch.n_id.tolist(), batch.batch_size, batch.soft_y.shape
-    ([0, 1, 2], 1, torch.Size([3, 2]))
+    Args:
+        data: The graph.
+        input_nodes: The nodes around which is sampled: ids, or a boolean mask [N], as torch_geometric takes them;
+            all nodes without it.
+        num_neighbors: How many sources are sampled at each hop; -1 for all.
+        batch_size: Number of chosen nodes of a batch.
+        shuffle: Whether their order is random.
+        seed: Seed of order and sampling.
+        neighbors: The graph's neighbors, where they are at hand; otherwise they come from ``data.edge_index``.
+
+    Raises:
+        InputError: If a value is out of its range, or ``input_nodes`` is neither ids nor a mask.
+
+    Example:
+        >>> data = Data(x=torch.eye(4), edge_index=torch.tensor([[1, 2], [0, 1]]), soft_y=torch.full((4, 2), 0.5))
+        >>> batch = next(iter(NeighborBatches(data, torch.tensor([0]), num_neighbors=[-1, -1], batch_size=2)))
+        >>> batch.n_id.tolist(), batch.batch_size, batch.soft_y.shape
+        ([0, 1, 2], 1, torch.Size([3, 2]))
     """
 
     def __init__(
         self,
         data: Any,
-        input_nodes: Tensor,
+        input_nodes: Tensor | None = None,
         *,
         num_neighbors: Sequence[int] = (15, 10),
         batch_size: int = 1024,
@@ -40,7 +56,6 @@ class NeighborBatches:
         seed: int = 0,
         neighbors: Neighbors | None = None,
     ) -> None:
-        """``neighbors`` may be given where they are at hand; otherwise they come from ``data.edge_index``."""
         check_count("batch_size", batch_size)
         if neighbors is None:
             neighbors = Neighbors.from_edge_index(data.edge_index, data.num_nodes)
@@ -49,18 +64,18 @@ class NeighborBatches:
             for name, value in data.to_dict().items()
             if name != "edge_index" and _rows(value) == neighbors.num_nodes
         }
-        self.input_nodes = input_nodes.view(-1)
+        self.input_nodes = node_ids(input_nodes, neighbors.num_nodes)
         self.batch_size = batch_size
         self.shuffle = shuffle
         self._sampler = NeighborSampler(neighbors, num_neighbors, derive_seed(seed, 0))
         self._random = np.random.default_rng(derive_seed(seed, 1))
 
     def __len__(self) -> int:
-        """Number of batches."""
+        """Return the number of batches."""
         return -(-self.input_nodes.numel() // self.batch_size)
 
     def __iter__(self) -> Iterator[Data]:
-        """The batches."""
+        """Yield the batches."""
         nodes = self.input_nodes
         if self.shuffle:
             nodes = nodes[torch.from_numpy(self._random.permutation(nodes.numel()))]
@@ -70,35 +85,96 @@ class NeighborBatches:
             yield Data(edge_index=edge_index, n_id=n_id, batch_size=seeds.numel(), num_nodes=n_id.numel(), **parts)
 
 
-def neighbor_loader(data: Any, input_nodes: Tensor, *, seed: int = 0, **options: Any) -> Any:
-    """torch_geometric's ``NeighborLoader`` where its compiled samplers are, else :class:`NeighborBatches`.
+def neighbor_loader(
+    data: Any,
+    input_nodes: Tensor | None = None,
+    *,
+    num_neighbors: Sequence[int] = (15, 10),
+    batch_size: int = 1024,
+    shuffle: bool = True,
+    seed: int = 0,
+) -> Any:
+    """Load sampled sub-graphs in batches, with soft labels as one more attribute of the nodes.
 
-    ``options`` are ``num_neighbors``, ``batch_size`` and ``shuffle``; both give batches of the same form.
+    It is torch_geometric's ``NeighborLoader`` where its compiled samplers are installed, else
+    :class:`NeighborBatches`; both give batches of the same form.
 
-    >>> data = Data(x=torch.eye(2), edge_index=torch.tensor([[1], [0]]))
-    >>> loader = neighbor_loader(data, torch.tensor([0]), num_neighbors=[2], batch_size=1)
-    >>> next(iter(loader)).x.tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
+    Args:
+        data: The graph.
+        input_nodes: The nodes around which is sampled: ids, or a boolean mask [N] such as ``data.train_mask``; all
+            nodes without it.
+        num_neighbors: How many sources are sampled at each hop; -1 for all.
+        batch_size: Number of chosen nodes of a batch.
+        shuffle: Whether their order is random.
+        seed: Seed of order and sampling.
+
+    Returns:
+        An iterable of batches.
+
+    Raises:
+        InputError: If a value is out of its range, or ``input_nodes`` is neither ids nor a mask.
+
+    Example:
+        >>> mask = torch.tensor([True, False])
+        >>> data = Data(x=torch.eye(2), edge_index=torch.tensor([[1], [0]]), train_mask=mask)
+        >>> loader = neighbor_loader(data, data.train_mask, num_neighbors=[2], batch_size=1)
+        >>> next(iter(loader)).x.tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
     """
-    if not compiled_sampler() or options.get("neighbors") is not None:
-        return NeighborBatches(data, input_nodes, seed=seed, **options)
+    if not compiled_sampler():
+        return NeighborBatches(
+            data, input_nodes, num_neighbors=num_neighbors, batch_size=batch_size, shuffle=shuffle, seed=seed
+        )
     from torch_geometric.loader import NeighborLoader
 
     return NeighborLoader(
         data,
-        num_neighbors=list(options.get("num_neighbors", (15, 10))),
-        batch_size=options.get("batch_size", 1024),
-        shuffle=options.get("shuffle", True),
-        input_nodes=input_nodes,
+        num_neighbors=list(num_neighbors),
+        batch_size=check_count("batch_size", batch_size),
+        shuffle=shuffle,
+        input_nodes=node_ids(input_nodes, data.num_nodes),
         generator=torch.Generator().manual_seed(derive_seed(seed, 1)),
     )
 
 
-def compiled_sampler() -> bool:
-    """Whether pyg-lib or torch-sparse is installed.
+def node_ids(nodes: Tensor | None, num_nodes: int) -> Tensor:
+    """Turn ids or a mask into ids, as torch_geometric's loaders do.
 
-    >>> isinstance(compiled_sampler(), bool)
-    True
+    Args:
+        nodes: Ids, an integer tensor [M], or a boolean mask [N]; all nodes without it.
+        num_nodes: Number of nodes, N.
+
+    Returns:
+        The ids, int64 [M].
+
+    Raises:
+        InputError: If it is neither, or names a node that there is not.
+
+    Example:
+        >>> node_ids(torch.tensor([False, True, True]), 3).tolist(), node_ids(torch.tensor([2]), 3).tolist()
+        ([1, 2], [2])
+    """
+    if nodes is None:
+        return torch.arange(num_nodes)
+    if isinstance(nodes, Tensor) and nodes.dtype == torch.bool:
+        return mask_index("input_nodes", nodes, num_nodes)
+    if not isinstance(nodes, Tensor) or nodes.is_floating_point() or nodes.is_complex() or nodes.dim() != 1:
+        raise InputError("input_nodes must be an integer tensor [M] of node ids or a boolean mask [N]")
+    if nodes.numel() and (int(nodes.min()) < 0 or int(nodes.max()) >= num_nodes):
+        wrong = int(nodes.min()) if int(nodes.min()) < 0 else int(nodes.max())
+        raise InputError(f"input_nodes must name nodes in [0, {num_nodes - 1}], got {wrong}")
+    return nodes.long()
+
+
+def compiled_sampler() -> bool:
+    """Tell whether pyg-lib or torch-sparse is installed.
+
+    Returns:
+        Whether torch_geometric's own loader works.
+
+    Example:
+        >>> isinstance(compiled_sampler(), bool)
+        True
     """
     from torch_geometric import typing
 
