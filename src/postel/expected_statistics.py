@@ -82,11 +82,13 @@ def _hard_counts(edge_index: Tensor, known: KnownLabels, rows: Tensor | None, ce
     reverse = torch.zeros_like(counts.histograms).view(-1)
     one = torch.ones((), dtype=reverse.dtype, device=device)
 
+    wanted = rank >= 0
+
     def count_block(entries: Tensor) -> None:
-        sources, targets = entries
-        classes, places = center_class[sources], rank[targets]
-        chosen = ((classes < k) & (places >= 0) & (sources != targets)).nonzero().view(-1)
-        places = places[chosen].mul_(k).add_(classes[chosen])
+        sources, targets = _chosen(wanted.index_select(0, entries[1]), *entries)
+        classes = center_class.index_select(0, sources)
+        classes, sources, targets = _chosen((classes < k) & (sources != targets), classes, sources, targets)
+        places = rank.index_select(0, targets).mul_(k).add_(classes)
         reverse.index_add_(0, places, one.expand(places.numel()))
 
     for_each_block(count_block, edge_index.split(_ENTRIES, dim=1) if edge_index.numel() else (), 1)
@@ -107,25 +109,36 @@ def _soft_counts(
     if centers == "train":
         is_center = torch.zeros_like(is_center)
         is_center[known.train_only().index.to(device)] = True
-    needed = is_center | (rank >= 0)
+    wanted = rank >= 0
+    needed = is_center | wanted
     pairs = torch.zeros(k, k, dtype=torch.float64, device=device)
     size = n if rows is None else rows.numel()
     histograms = torch.zeros(size, k, dtype=torch.float64, device=device)
     reverse = torch.zeros_like(histograms)
     for sources, targets in edge_index.split(_ENTRIES, dim=1) if edge_index.numel() else ():
-        apart = sources != targets
-        chosen = (needed[sources] & apart).nonzero().view(-1)
-        nodes, sums = _sums_by(sources[chosen], targets[chosen], table)
+        # A table of truth values fits in a cache: what is not needed goes before anything else is looked up.
+        middles, neighbors = _chosen(needed.index_select(0, sources), sources, targets)
+        middles, neighbors = _chosen(middles != neighbors, middles, neighbors)
+        nodes, sums = _sums_by(middles, neighbors, table)
         of_center = is_center[nodes].nonzero().view(-1)
         pairs += table[nodes[of_center]].to(torch.float64).T @ sums[of_center]
         _add_rows(histograms, rank[nodes], sums)
-        chosen = ((rank[targets] >= 0) & is_center[sources] & apart).nonzero().view(-1)
-        nodes, sums = _sums_by(targets[chosen], sources[chosen], table)
+        middles, neighbors = _chosen(wanted.index_select(0, targets), sources, targets)
+        keep = is_center.index_select(0, middles) & (middles != neighbors)
+        middles, neighbors = _chosen(keep, middles, neighbors)
+        nodes, sums = _sums_by(neighbors, middles, table)
         _add_rows(reverse, rank[nodes], sums)
     classes = torch.zeros(k, dtype=torch.float64, device=device)
     for part in table.split(_ENTRIES // 8):
         classes += part.sum(dim=0, dtype=torch.float64)
     return ExpectedCounts(classes, pairs, histograms, reverse)
+
+
+def _chosen(keep: Tensor, *parts: Tensor) -> list[Tensor]:
+    if bool(keep.all()):
+        return list(parts)
+    places = keep.nonzero().view(-1)
+    return [part.index_select(0, places) for part in parts]
 
 
 def _ranks(num_nodes: int, rows: Tensor | None, device: torch.device) -> Tensor:
