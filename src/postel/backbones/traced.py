@@ -65,7 +65,6 @@ class TracedBackbone(Backbone):
         """
         return self.trace(graph, self.training, encoded)[0]
 
-    @torch.no_grad()
     def run(self, graph: Graph, shared: Tensor | None = None) -> tuple[Tensor, Callable[[Tensor], None]]:
         """Return training-mode logits and the way back from them.
 
@@ -76,10 +75,12 @@ class TracedBackbone(Backbone):
         Returns:
             Logits [N, K], and a function that takes their gradient [N, K] and sets the ``grad`` of all parameters.
         """
+        if torch.is_grad_enabled():  # the loop has switched it off for all epochs; doing so costs time
+            with torch.no_grad():
+                return self.run(graph, shared)
         logits, back = self.trace(graph, True, self.encode(graph) if shared is None else shared)
         return logits, lambda grad: self._go_back(back, grad)
 
-    @torch.no_grad()
     def evaluate(self, graph: Graph) -> tuple[Tensor, Tensor | None]:
         """Return evaluation-mode logits, and what the next :meth:`run` may share with them.
 
@@ -89,11 +90,17 @@ class TracedBackbone(Backbone):
         Returns:
             Logits [N, K], and the first layer's output, or None if there is nothing to share.
         """
+        if torch.is_grad_enabled():
+            with torch.no_grad():
+                return self.evaluate(graph)
         encoded = self.encode(graph)
         return self.trace(graph, False, encoded)[0], encoded
 
-    @torch.no_grad()
     def _go_back(self, back: Back, grad: Tensor) -> None:
+        if torch.is_grad_enabled():
+            with torch.no_grad():
+                self._go_back(back, grad)
+            return
         if self._weights is None:
             self._weights = list(self.parameters())
         for weight, own in zip(self._weights, back(grad), strict=True):

@@ -7,6 +7,7 @@ built once with the matrix; a symmetric matrix is its own.
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -111,11 +112,32 @@ def csr_tensor(
 
 
 def csr_like(indptr: Tensor, indices: Tensor, values: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """A torch CSR tensor over these very tensors: no copy, no check."""
+    """Make a torch CSR tensor over these very tensors: no copy, no check.
+
+    Args:
+        indptr: Where each row starts, [R + 1].
+        indices: The column of each entry [E].
+        values: The value of each entry [E].
+        shape: Rows and columns.
+
+    Returns:
+        The CSR tensor.
+
+    Example:
+        >>> row, column = torch.tensor([0, 1, 1]), torch.tensor([1])
+        >>> csr_like(row, column, torch.tensor([2.0]), (2, 2)).to_dense().tolist()
+        [[0.0, 2.0], [0.0, 0.0]]
+    """
+    _hear_warning()
+    return torch.sparse_csr_tensor(indptr, indices, values, size=shape, check_invariants=False)
+
+
+@cache
+def _hear_warning() -> None:
+    """Let torch say once, unheard, that its CSR support is beta: the products used here are tested."""
     with warnings.catch_warnings():
-        # torch calls its CSR support beta once per process; the products used here are tested.
         warnings.simplefilter("ignore", UserWarning)
-        return torch.sparse_csr_tensor(indptr, indices, values, size=shape, check_invariants=False)
+        torch.sparse_csr_tensor(torch.tensor([0, 0]), torch.tensor([], dtype=torch.int64), [], size=(1, 1))
 
 
 class Multiplier(Protocol):
