@@ -130,6 +130,18 @@ def test_hidden_labels_change_no_weight():
     assert all(getattr(plain.result_, name) == getattr(changed.result_, name) for name in keep)
 
 
+def test_a_test_label_never_decides_the_number_of_classes():
+    data = _data()
+    del data.num_classes
+    other = data.clone()
+    other.y[other.test_mask.nonzero()[0]] = 3
+    with pytest.raises(InputError, match=r"lie in \[0, 2\], got 3: no training or validation node has it"):
+        _quick().fit(other)
+    del other.test_mask
+    assert _quick().fit(other).num_classes_ == 3
+    assert _quick(num_classes=4).fit(data).num_classes_ == 4
+
+
 def test_pseudo_labels_are_kept_round_by_round():
     data = _data()
     model = _quick(smoother=PosteL(), pseudo_labels=3, lr=0.05).fit(data)

@@ -22,7 +22,7 @@ class LabelledGraph:
     Args:
         graph: The prepared graph.
         y: The class of every node, int64 [N].
-        num_classes: Number of classes; if None, the largest label of the masks' nodes plus one.
+        num_classes: Number of classes; if None, the largest label of training and validation nodes plus one.
         train_mask: True for training nodes, boolean [N].
         val_mask: True for validation nodes, boolean [N].
         test_mask: True for test nodes, boolean [N], or None.

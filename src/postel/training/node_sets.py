@@ -15,17 +15,30 @@ from postel.graph import LabelledGraph
 def labelled_sets(
     data: Any, num_classes: int | None, device: torch.device
 ) -> tuple[dict[str, tuple[Tensor, Tensor]], int]:
-    """Node ids and classes of the sets "train", "val" and "test", and the number of classes.
+    """Read which nodes are in training, validation and test, and the number of classes.
 
-    The test set is left out where ``data.test_mask`` is missing or empty. Without ``num_classes`` it is the one
-    stored in ``data``, else the largest class of the sets plus one.
+    Test labels never decide the number of classes: it shapes the network, and with it every prediction.
 
-    >>> from torch_geometric.data import Data
-    >>> mask = torch.tensor([True, False])
-    >>> data = Data(y=torch.tensor([0, 1]), train_mask=mask, val_mask=~mask)
-    >>> sets, num_classes = labelled_sets(data, None, torch.device("cpu"))
-    >>> sorted(sets), num_classes
-    (['train', 'val'], 2)
+    Args:
+        data: A ``Data`` or a :class:`~postel.graph.LabelledGraph`, with masks; the test mask may be missing or
+            empty.
+        num_classes: Number of classes; without it the one stored in ``data``, else the largest class of training
+            and validation nodes plus one.
+        device: Where the tensors go.
+
+    Returns:
+        Node ids and classes of the sets "train", "val" and (if there is one) "test", and the number of classes.
+
+    Raises:
+        InputError: If a mask or a label is wrong, or sets share nodes.
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> mask = torch.tensor([True, False])
+        >>> data = Data(y=torch.tensor([0, 1]), train_mask=mask, val_mask=~mask)
+        >>> sets, num_classes = labelled_sets(data, None, torch.device("cpu"))
+        >>> sorted(sets), num_classes
+        (['train', 'val'], 2)
     """
     y = getattr(data, "y", None)
     if not isinstance(y, Tensor) or y.numel() != y.shape[0] or y.is_floating_point():
@@ -52,9 +65,13 @@ def labelled_sets(
     largest = max(int(classes.max()) for _, classes in sets.values())
     if min(int(classes.min()) for _, classes in sets.values()) < 0:
         raise InputError("labels of training, validation and test nodes must not be negative")
-    if num_classes is not None and largest >= num_classes:
-        raise InputError(f"labels must lie in [0, {num_classes - 1}], got {largest}")
-    return sets, largest + 1 if num_classes is None else num_classes
+    stated = num_classes is not None
+    if num_classes is None:
+        num_classes = max(int(sets[name][1].max()) for name in ("train", "val")) + 1
+    if largest >= num_classes:
+        hint = "" if stated else ": no training or validation node has it, so set num_classes"
+        raise InputError(f"labels must lie in [0, {num_classes - 1}], got {largest}{hint}")
+    return sets, num_classes
 
 
 def mask_index(name: str, mask: Any, num_nodes: int) -> Tensor:
