@@ -11,7 +11,8 @@ import tempfile
 from pathlib import Path
 
 from postel.datasets import convert, csbm
-from postel.experiments.comparison import comparison_specs, summarize
+from postel.experiments.comparison import comparison_specs
+from postel.experiments.results import Row, cells_of_rows
 from postel.experiments.running.executor import run_all
 from postel.experiments.spec import MethodSpec
 
@@ -41,12 +42,15 @@ with tempfile.TemporaryDirectory() as temporary:
     print(f"{graph.num_nodes} nodes, {int((graph.y < 0).sum())} without label, classes {graph.class_names}")
     methods = [MethodSpec.parse(text) for text in METHODS]
     specs = comparison_specs(str(path), methods, range(SPLITS), protocol="stratified", lr=0.05, max_epochs=120)
-    found = summarize(run_all(specs, workers=1))
+    cells = cells_of_rows(map(Row.from_dict, run_all(specs, workers=1)))
 
-print(f"majority class {found.majority.mean:.1f} %; test accuracy in % over {SPLITS} splits, 95 % intervals")
-for line in found.methods:
-    text = f"{line.label:27} {line.accuracy.mean:5.1f} [{line.accuracy.low:.1f}, {line.accuracy.high:.1f}]"
-    if line.difference is not None:
-        gain, p = line.difference.interval, line.difference.p_value
-        text += f"  over one-hot {gain.mean:+.1f} [{gain.low:+.1f}, {gain.high:+.1f}], p = {p:.3f}"
+one_hot = cells[0].accuracy
+print(f"majority class {cells[0].majority:.1f} %; test accuracy in % over {SPLITS} splits, 95 % intervals")
+for cell in cells:
+    span = cell.accuracy.interval
+    text = f"{cell.chosen.method.label:27} {span.mean:5.1f} [{span.low:.1f}, {span.high:.1f}]"
+    if cell.accuracy is not one_hot:
+        gain = cell.accuracy.gain_over(one_hot)
+        low, high = gain.interval.low, gain.interval.high
+        text += f"  over one-hot {gain.mean:+.1f} [{low:+.1f}, {high:+.1f}], p = {gain.p_value:.3f}"
     print(text)

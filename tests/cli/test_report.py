@@ -20,10 +20,10 @@ def filled(tmp_path: Path) -> Path:
     """A folder with a store of six cells."""
     store = Store(tmp_path / "postel.sqlite")
     for method in SIX:
-        made, rows = cell("texas", "gcn", method, splits=range(3))
-        for row in rows:
-            store.add(row)
-        store.add_cell(made)
+        made = cell("texas", "gcn", method, splits=range(3))
+        for row in made.rows:
+            store.add(row.as_dict())
+        store.add_cell(made.as_dict())
     return tmp_path
 
 

@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 import torch
 
-from postel.experiments.comparison import Comparison, comparison_specs, summarize
+from postel.cli.compare import comparison_values
+from postel.experiments.comparison import comparison_specs
+from postel.experiments.results import cells_of_rows
 from postel.experiments.running import workers
 from postel.experiments.running.execute import Row, classifier_of, execute, load_data, row_of
 from postel.experiments.running.executor import run_all
 from postel.experiments.spec import MethodSpec, RunSpec
 from postel.experiments.store import Store
+from report.samples import row as run_of
 
 METHODS = [MethodSpec.parse(text) for text in ("one_hot", "sals", "postel:alpha=0.6", "distillation", "als")]
 
@@ -23,10 +26,10 @@ def specs(**settings: Any) -> list[RunSpec]:
     return comparison_specs("karate", METHODS, range(2), max_epochs=30, lr=0.05, **settings)
 
 
-def timeless(row: Row) -> Row:
-    row = copy.deepcopy(row)
-    del row["result"]["seconds"]
-    return row
+def timeless(made: Row) -> Row:
+    made = copy.deepcopy(made)
+    del made["result"]["seconds"]
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +49,8 @@ def test_processes_give_the_same_rows_as_one(rows: list[Row]) -> None:
 
 def test_a_kept_row_is_never_run_again(rows: list[Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path / "rows.sqlite")
-    for row in rows[:-1]:
-        store.add(row)
+    for kept in rows[:-1]:
+        store.add(kept)
     run: list[str] = []
 
     def watched(spec: RunSpec, data_root: str | None) -> Row:
@@ -69,34 +72,30 @@ def test_a_graph_that_is_another_one_is_refused() -> None:
         execute(other)
 
 
-def made_up(method: str, split: int, accuracy: float, **changes: Any) -> Row:
-    spec = RunSpec(dataset="karate", fingerprint="f", split=split, method=MethodSpec(name=method))
-    test = {"accuracy": accuracy, "macro_f1": accuracy - 0.1, "ece": 0.05, "majority": 0.4}
-    result = {"test": test, "improved_rounds": 1, "trainings": 3, "seconds": 2.0}
-    return {"key": spec.key, "spec": spec.model_dump(mode="json"), "result": result, "collapsed": False, **changes}
-
-
 def test_the_table_is_a_function_of_rows() -> None:
+    def run(method: str, split: int, accuracy: float, *, collapsed: bool = False) -> Any:
+        return run_of("karate", "gcn", method, split, accuracy=accuracy, collapsed=collapsed)
+
     rows = [
-        made_up("sals", 1, 0.3, collapsed=True),  # out of order on purpose: splits are paired by number
-        made_up("one_hot", 0, 0.5),
-        made_up("one_hot", 1, 0.6),
-        made_up("sals", 0, 0.4, collapsed=True),
-        made_up("postel", 0, 0.7),
-        made_up("postel", 1, 0.7, collapsed=True),
+        run("sals", 1, 0.3, collapsed=True),  # out of order on purpose: splits are paired by number
+        run("one_hot", 0, 0.5),
+        run("one_hot", 1, 0.6),
+        run("sals", 0, 0.4, collapsed=True),
+        run("postel", 0, 0.7),
+        run("postel", 1, 0.7, collapsed=True),
     ]
-    table: Comparison = summarize(rows)
-    lines = {line.label: line for line in table.methods}
-    assert lines["postel"].accuracy.mean == pytest.approx(70)
-    assert lines["postel"].macro_f1.mean == pytest.approx(60)
-    assert lines["one_hot"].difference is None
-    gain = lines["sals"].difference
-    assert gain is not None and gain.interval.mean == pytest.approx(-20)
-    assert (gain.interval.low, gain.interval.high) == pytest.approx((-30, -10))
-    assert (lines["sals"].collapsed, lines["sals"].has_collapsed) == (2, True)
-    assert (lines["postel"].collapsed, lines["postel"].has_collapsed) == (1, False)
-    assert table.majority.mean == pytest.approx(40)
-    assert table.as_dict()["methods"][0]["method"]["name"] == "sals"
+    table = comparison_values(cells_of_rows(rows))
+    lines = {line["method"]["name"]: line for line in table["methods"]}
+    assert list(lines) == ["sals", "one_hot", "postel"]
+    assert lines["postel"]["accuracy"]["mean"] == pytest.approx(70)
+    assert lines["postel"]["macro_f1"]["mean"] == pytest.approx(63)
+    assert lines["one_hot"]["difference"] is None
+    gain = lines["sals"]["difference"]["interval"]
+    assert (gain["mean"], gain["low"], gain["high"]) == pytest.approx((-20, -30, -10))
+    assert (lines["sals"]["collapsed"], lines["sals"]["has_collapsed"]) == (2, True)
+    assert (lines["postel"]["collapsed"], lines["postel"]["has_collapsed"]) == (1, False)
+    assert table["majority"]["mean"] == pytest.approx(80.3279)
+    assert (table["dataset"], table["settings"]["lr"]) == ("karate", 0.01)
 
 
 @pytest.mark.parametrize(("varied", "collapsed"), [(False, True), (True, False)])

@@ -13,7 +13,7 @@ from postel.experiments.running.executor import run_all
 from postel.experiments.search import tune
 from postel.experiments.store import Store
 from postel.experiments.store.folder import open_results, read_archive, write_archive
-from postel.experiments.store.measured import Kept
+from postel.experiments.store.measured import Measurements
 from postel.paper.planning import Options
 from postel.paper.registry import find_target
 from postel.report.page import read_study
@@ -34,7 +34,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Store:
              target=target)  # fmt: skip
     tune("karate", "gcn", "postel", splits=range(2), budget="fixed", store=store, workers=1, fixed=fixed,
          pseudo_labels=1)  # fmt: skip
-    Kept(store).put("figure-tsne", "some", {"points": [[0.123456789, 2]], "classes": [3]})
+    Measurements(store).put("figure-tsne", "some", {"points": [[0.123456789, 2]], "classes": [3]})
     return store
 
 
@@ -53,7 +53,7 @@ def test_rows_cells_and_measurements_come_back(study: Store, archive: Path) -> N
     assert _slim(back) == _slim(study) and len(back) > len(METHODS)
     assert {cell["key"]: cell for cell in back.cells()} == {cell["key"]: cell for cell in study.cells()}
     assert len(back.cells()) == 4
-    assert list(Kept(back).all()) == [("figure-tsne", "some", {"points": [[0.12346, 2]], "classes": [3]})]
+    assert list(Measurements(back).all()) == [("figure-tsne", "some", {"points": [[0.12346, 2]], "classes": [3]})]
     assert back.name == str(archive)
 
 

@@ -13,7 +13,7 @@ from paper.test_table import balanced
 from postel.experiments.store import Store
 from postel.paper.planning import Options, Planned, plan_cells
 from postel.paper.product import Product, write_product
-from postel.paper.published import carried_main
+from postel.paper.published import published_main
 from postel.paper.registry import find_target
 from postel.paper.results import Results
 from postel.paper.table import csv_text, latex
@@ -73,7 +73,7 @@ def test_the_papers_interval_has_a_thousand_resamples_and_the_larger_side(store:
 
 def test_the_difference_is_ours_less_the_papers(product: Product) -> None:
     found = line(product, "texas", "postel")
-    paper = carried_main()["gcn", "postel", "texas"]
+    paper = published_main()["gcn", "postel", "texas"]
     assert (float(found["paper"]), float(found["paper_side"])) == (80.82, 2.79) == (paper.value, paper.side)
     assert float(found["difference"]) == pytest.approx(100 * np.mean(POSTEL_SCORES) - 80.82)
     gain = 100 * (np.array(POSTEL_SCORES) - np.array(ONE_HOT_SCORES)).mean()
@@ -186,7 +186,7 @@ def test_gains_are_paired_and_a_pair_that_was_not_run_says_so(store: Store, fill
     assert gain["gain"] == pytest.approx(pairs.mean()) and gain["low"] < gain["gain"] < gain["high"]
     sums = [abs(sum(sign * pair for sign, pair in zip(signs, pairs, strict=True))) for signs in SIGNS]
     assert gain["p"] == pytest.approx(np.mean([total >= abs(pairs.sum()) - 1e-9 for total in sums]))
-    paper = carried_main()
+    paper = published_main()
     assert gain["paper"] == pytest.approx(
         paper["gcn", "postel", "texas"].value - paper["gcn", "one_hot", "texas"].value
     )

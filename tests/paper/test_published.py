@@ -6,12 +6,12 @@ import pytest
 
 from postel.paper.names import BACKBONES, DATASETS, EIGHT_DATASETS
 from postel.paper.planning import Options
-from postel.paper.published import carried, carried_main
+from postel.paper.published import published, published_main
 from postel.paper.registry import find_target
 
 
 def test_the_main_table_is_whole() -> None:
-    main = carried_main()
+    main = published_main()
     assert len(main) == 48 * 10
     assert {key[0] for key in main} == set(BACKBONES) and {key[2] for key in main} == set(DATASETS)
     assert all(20 < figure.value < 100 and 0 < figure.side <= 10 for figure in main.values())
@@ -29,7 +29,7 @@ def test_the_main_table_is_whole() -> None:
     ],
 )
 def test_figures_of_the_main_table(key: tuple[str, str, str], value: float, side: float) -> None:
-    assert (carried_main()[key].value, carried_main()[key].side) == (value, side)
+    assert (published_main()[key].value, published_main()[key].side) == (value, side)
 
 
 @pytest.mark.parametrize(
@@ -50,17 +50,17 @@ def test_figures_of_the_main_table(key: tuple[str, str, str], value: float, side
     ],
 )
 def test_figures_of_the_other_tables(table: str, row: str, dataset: str, value: float, side: float | None) -> None:
-    assert (carried(table)[row, dataset].value, carried(table)[row, dataset].side) == (value, side)
+    assert (published(table)[row, dataset].value, published(table)[row, dataset].side) == (value, side)
 
 
 def test_noise_alone_is_label_smoothing_in_the_paper() -> None:
     for dataset in EIGHT_DATASETS:
-        assert carried("ablation")["uniform", dataset] == carried_main()["gcn", "uniform", dataset]
-        assert carried("likelihood")["postel", dataset] == carried_main()["gcn", "postel", dataset]
+        assert published("ablation")["uniform", dataset] == published_main()["gcn", "uniform", dataset]
+        assert published("likelihood")["postel", dataset] == published_main()["gcn", "postel", dataset]
 
 
 def test_the_mean_number_of_rounds_is_not_the_one_in_the_text() -> None:
-    values = [figure.value for figure in carried("iterations").values()]
+    values = [figure.value for figure in published("iterations").values()]
     assert len(values) == 70 and round(sum(values) / 70, 2) == 1.28  # the paper's text has 1.13
 
 
@@ -74,10 +74,10 @@ def test_the_mean_number_of_rounds_is_not_the_one_in_the_text() -> None:
 )
 def test_every_carried_figure_has_a_cell(target: str, table: str) -> None:
     planned = {(cell.variant.slug, cell.dataset) for cell in find_target(target).plan(Options())}
-    assert planned == set(carried(table))
+    assert planned == set(published(table))
 
 
 def test_the_main_table_plans_a_cell_for_every_figure() -> None:
     cells = find_target("table-main").plan(Options())
     assert len(cells) == 480
-    assert {(cell.backbone, cell.variant.slug, cell.dataset) for cell in cells} == set(carried_main())
+    assert {(cell.backbone, cell.variant.slug, cell.dataset) for cell in cells} == set(published_main())

@@ -6,8 +6,10 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+from postel.experiments.results import Cell, Row
 from postel.experiments.spec import MethodSpec, RunSpec
-from postel.paper.published import carried_main
+from postel.experiments.store.reader import Study
+from postel.paper.published import published_main
 
 SIX = ("one_hot", "uniform", "distillation", "sals", "als", "postel")
 PARAMS = {"uniform": {"epsilon": 0.3}, "sals": {"smoothing": 0.4}, "postel": {"alpha": 0.8, "beta": 0.6}}
@@ -15,7 +17,7 @@ PARAMS = {"uniform": {"epsilon": 0.3}, "sals": {"smoothing": 0.4}, "postel": {"a
 
 def row(
     dataset: str, backbone: str, method: str, split: int, *, accuracy: float, collapsed: bool = False, **spec: Any
-) -> dict[str, Any]:
+) -> Row:
     """One run with this accuracy."""
     made = RunSpec(
         dataset=dataset,
@@ -37,7 +39,7 @@ def row(
         "count": 61,
     }
     rounds = [_round(number, method) for number in range(2 if method == "postel" else 1)]
-    return {
+    values = {
         "key": made.key,
         "spec": made.model_dump(mode="json"),
         "result": {
@@ -55,6 +57,7 @@ def row(
         "rounds": rounds,
         "made_by": {"postel": "0.1.0", "torch": "2.13.0", "python": "3.11.2", "host": "somewhere"},
     }
+    return Row.from_dict(values)
 
 
 def cell(
@@ -67,18 +70,19 @@ def cell(
     trials: int = 16,
     target: str = "table-main",
     collapsed: bool = False,
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """A cell near the paper's figure (or ``mean``), and its rows."""
+    given: dict[str, Any] | None = None,
+) -> Cell:
+    """A cell near the paper's figure (or ``mean``), with its rows; ``given`` is what was fixed of the method."""
     rng = random.Random(f"{dataset} {backbone} {method}")
-    paper = carried_main().get((backbone, method, dataset))
+    paper = published_main().get((backbone, method, dataset))
     centre = mean if mean is not None else paper.value / 100 + rng.gauss(0, 0.008) if paper else 0.7
     rows = [
         row(dataset, backbone, method, split, accuracy=min(0.99, centre + rng.gauss(0, 0.02)), collapsed=collapsed)
         for split in splits
     ]
-    spec = rows[0]["spec"]
+    spec = rows[0].as_dict()["spec"]
     settings = ("lr", "weight_decay", "backbone_args", "max_epochs", "stopping", "window")
-    return {
+    values = {
         "key": f"{target}-{dataset}-{backbone}-{method}-{trials}",
         "dataset": dataset,
         "protocol": "paper",
@@ -87,6 +91,12 @@ def cell(
         "method": spec["method"],
         "pseudo_labels": spec["pseudo_labels"],
         "settings": {name: spec[name] for name in settings},
+        "asked": {
+            "method": method,
+            "params": given or {},
+            "pseudo_labels": spec["pseudo_labels"],
+            "fixed": {},
+        },
         "budget": {
             "kind": "trials",
             "amount": trials,
@@ -96,9 +106,15 @@ def cell(
         },
         "validation": {"accuracy": centre, "loss": 0.61},
         "splits": list(splits),
-        "run_keys": [one["key"] for one in rows],
+        "run_keys": [one.key for one in rows],
         "target": target,
-    }, rows
+    }
+    return Cell.from_dict(values).with_rows(rows)
+
+
+def study_of(*cells: Cell, store: str = "postel.sqlite", **more: Any) -> Study:
+    """A study of these cells."""
+    return Study(store, cells, tuple(row for one in cells for row in one.rows), **more)
 
 
 def _round(number: int, method: str) -> dict[str, Any]:

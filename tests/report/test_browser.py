@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from postel.report.page import page_of, study_of
-from postel.report.pictures import FigureFile
-from postel.report.rows import thin
-from report.samples import SIX, cell
+from postel.report.page import Page
+from postel.report.pictures import Picture
+from report.samples import SIX, cell, study_of
 from support import lacking
 
 FLAGS = (
@@ -56,16 +55,15 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A report of three datasets and two backbones, one method of which was not run with one of them."""
-    cells, rows = [], []
-    for dataset in ("cora", "texas", "cornell"):
-        for backbone in ("gcn", "mlp"):
-            for method in SIX:
-                if (backbone, method) != ("mlp", "als"):
-                    made, runs = cell(dataset, backbone, method)
-                    cells.append(made)
-                    rows += [thin(one) for one in runs]
+    cells = [
+        cell(dataset, backbone, method)
+        for dataset in ("cora", "texas", "cornell")
+        for backbone in ("gcn", "mlp")
+        for method in SIX
+        if (backbone, method) != ("mlp", "als")
+    ]
     path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(page_of(study_of(cells, rows, figures=[FigureFile("figure-toy", PIXEL)])))
+    path.write_text(Page(study_of(*cells), pictures=[Picture("figure-toy", PIXEL)]).html())
     return path.as_uri()
 
 

@@ -6,17 +6,17 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from postel.cli import options
 
 if TYPE_CHECKING:
-    from postel.experiments.comparison import Comparison
-    from postel.experiments.running.execute import Row
+    from postel.experiments.results import Cell, Row
     from postel.experiments.spec import RunSpec
     from postel.experiments.store import Store
+    from postel.experiments.store.reader import Study
 
 DEFAULT_METHODS = ["one_hot", "uniform", "distillation", "sals", "als", "postel"]
 
@@ -61,9 +61,10 @@ def compare(
     from postel.cli.console import out as screen
     from postel.cli.console import print_json
     from postel.errors import InputError
-    from postel.experiments.comparison import comparison_specs, summarize
+    from postel.experiments.comparison import comparison_specs
     from postel.experiments.spec import MethodSpec
     from postel.experiments.store import Store
+    from postel.experiments.store.reader import Study
     from postel.outputs import Target, writing
 
     if out is not None and out.suffix.lower() not in (".html", ".png", ".svg"):
@@ -88,16 +89,13 @@ def compare(
             target = Target(out, out.suffix[1:].upper())
             work = stack.enter_context(writing(target, overwrite=overwrite, inputs=[store, dataset]))
         rows = run_with_progress(specs, workers, data_root, Store(store), quiet=as_json, scheduler=scheduler)
-        comparison = summarize(rows)
+        study = Study.of_rows(rows, str(store))
         if out is not None:
-            from postel.report.comparison_page import write_comparison
-
-            told = " ".join(["postel", *sys.argv[1:]])
-            write_comparison(comparison, work / out.name, data_root=data_root, command=told)
+            _write(work / out.name, study, data_root)
     if as_json:
-        print_json(comparison.as_dict())
+        print_json(comparison_values(study.cells))
         return
-    print_comparison(comparison)
+    print_comparison(study.cells)
     if out is not None:
         screen.print(f"the comparison is in {out}, its rows in {store}")
 
@@ -118,6 +116,7 @@ def run_with_progress(
     from postel.cli.console import notes
     from postel.cli.progress import StudyView
     from postel.errors import InputError
+    from postel.experiments.results import Row
     from postel.experiments.running.executor import run_all
 
     failures: dict[int, str] = {}
@@ -146,7 +145,7 @@ def run_with_progress(
                 f"interrupted: {view.done} of {len(specs)} runs are {kept}; the same command goes on from there"
             )
             raise typer.Exit(130) from None
-    whole = [row for row in rows if row["spec"]["split"] not in failures]
+    whole = [Row.from_dict(row) for row in rows if row["spec"]["split"] not in failures]
     first = next(iter(failures.values()), "")
     if not whole:
         raise InputError(f"a run failed on every split; {first}")
@@ -159,30 +158,87 @@ def run_with_progress(
     return whole
 
 
-def print_comparison(comparison: Comparison) -> None:
-    """The table of a comparison in the terminal."""
-    from postel.cli.console import out, print_table
-    from postel.report.comparison_page import plus_minus, signed
+def print_comparison(cells: Sequence[Cell]) -> None:
+    """Print methods side by side.
+
+    Args:
+        cells: One cell per method on the same dataset, with rows.
+    """
+    from postel.cli.console import out, plus_minus, print_table, with_sign
+    from postel.paper.lines import lines_of
 
     rows = []
-    for line in comparison.methods:
-        name = line.label
-        if line.collapsed:
-            name += f" [bold](one class in {line.collapsed} of {line.splits})[/bold]"
-        scores = [plus_minus(interval).replace(" ", "") for interval in (line.accuracy, line.macro_f1, line.ece)]
-        gain = (
-            [signed(line.difference.interval), f"{line.difference.p_value:.3f}"] if line.difference else ["–", "–"]
-        )
-        work = [f"{line.improved_rounds:.1f}/{line.trainings:.1f}", f"{line.seconds:.1f}"]
+    for line in lines_of(cells):
+        cell, name = line.cell, line.cell.chosen.method.label
+        if cell.collapsed:
+            name += f" [bold](one class in {cell.collapsed} of {line.score.splits})[/bold]"
+        scores = [plus_minus(cell.score(metric).interval) for metric in ("accuracy", "macro_f1", "ece")]
+        gain = [with_sign(line.gain.interval), f"{line.gain.p_value:.3f}"] if line.gain else ["–", "–"]
+        work = [f"{cell.mean('improved_rounds'):.1f}/{cell.mean('trainings'):.1f}", f"{cell.mean('seconds'):.1f}"]
         rows.append([name, *scores, *gain, *work])
-    rows.append(["majority class", plus_minus(comparison.majority).replace(" ", ""), *[""] * 6])
+    rows.append(["majority class", plus_minus(cells[0].score("majority").interval), *[""] * 6])
     columns = ["method", "accuracy", "macro-F1", "cal.err.", "against one-hot", "p", "rounds", "s"]
-    splits = comparison.methods[0].splits
-    print_table(
-        f"{comparison.dataset}: {comparison.backbone}, {splits} {comparison.protocol} splits, %", columns, rows
-    )
+    asked, splits = cells[0].question, cells[0].accuracy.splits
+    print_table(f"{asked.dataset}: {asked.backbone}, {splits} {asked.protocol} splits, %", columns, rows)
     out.print(
         "± and brackets: 95 % bootstrap interval; p: permutation test of the paired difference; "
         "rounds: of pseudo-labelling that helped / trainings",
         style="dim",
     )
+
+
+def comparison_values(cells: Sequence[Cell]) -> dict[str, Any]:
+    """Return methods side by side as plain values, for JSON.
+
+    Args:
+        cells: One cell per method on the same dataset, with rows.
+    """
+    from dataclasses import asdict
+
+    from postel.paper.lines import lines_of
+
+    methods = []
+    for line in lines_of(cells):
+        cell, method = line.cell, line.cell.chosen.method
+        scores = {name: asdict(cell.score(name).interval) for name in ("accuracy", "macro_f1", "ece")}
+        means = {name: cell.mean(name) for name in ("improved_rounds", "trainings", "seconds")}
+        methods.append(
+            {
+                "label": method.label,
+                "method": method.model_dump(mode="json"),
+                "splits": line.score.splits,
+                **scores,
+                "difference": asdict(line.gain.difference) if line.gain else None,
+                "collapsed": cell.collapsed,
+                **means,
+                "has_collapsed": cell.has_collapsed,
+            }
+        )
+    asked = cells[0].question
+    names = ("dataset", "fingerprint", "protocol", "recipe", "backbone")
+    return {
+        **{name: getattr(asked, name) for name in names},
+        "settings": cells[0].chosen.training(),
+        "majority": asdict(cells[0].score("majority").interval),
+        "methods": methods,
+    }
+
+
+def _write(path: Path, study: Study, data_root: str | None) -> None:
+    """Show a comparison: as a page for .html, as one picture for .png and .svg."""
+    from postel.datasets.diagnosis import diagnose
+    from postel.files import write_text
+    from postel.pictures import save
+    from postel.report.page import Page
+    from postel.report.pictures import comparison_pictures
+    from postel.report.plots import overview_figure
+
+    asked = study.cells[0].question
+    all_labels = diagnose(asked.dataset, None, data_root=data_root, recipe=asked.recipe).all_labels.conditional
+    if path.suffix.lower() != ".html":
+        save(overview_figure(study.cells, all_labels), path)
+        return
+    pictures = comparison_pictures(study.cells, all_labels)
+    command = " ".join(["postel", *sys.argv[1:]])
+    page = Page(study, f"Soft labels on {asked.dataset}", pictures=pictures, command=command)
+    write_text(path, page.html())

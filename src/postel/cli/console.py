@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from postel.experiments.intervals import Interval
 
 out = Console(highlight=False)
 notes = Console(stderr=True, highlight=False)
@@ -33,3 +36,21 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     for line in lines:
         table.add_row(*line)
     out.print(table)
+
+
+def plus_minus(interval: Interval) -> str:
+    """Return ``mean ± longer side``, as in ``80.0±1.0``.
+
+    Args:
+        interval: A mean with its interval.
+    """
+    return f"{interval.mean:.1f}±{interval.larger_side:.1f}"
+
+
+def with_sign(interval: Interval) -> str:
+    """Return a difference with its sign and interval, as in ``+1.0 [-0.5, +2.5]``.
+
+    Args:
+        interval: A mean difference with its interval.
+    """
+    return f"{interval.mean:+.1f} [{interval.low:+.1f}, {interval.high:+.1f}]"

@@ -50,27 +50,38 @@ def _make(page: Path, splits: int, workers: int, data_root: str | None) -> None:
     from postel.cli.compare import print_comparison, run_with_progress
     from postel.cli.console import notes
     from postel.cli.console import out as screen
-    from postel.experiments.comparison import comparison_specs, summarize
+    from postel.datasets.diagnosis import diagnose
+    from postel.experiments.comparison import comparison_specs
+    from postel.experiments.results import Row
     from postel.experiments.spec import MethodSpec
-    from postel.report.comparison_page import Picture, comparison_part, write_page
+    from postel.experiments.store.reader import Study
+    from postel.files import write_text
+    from postel.report.page import Page
+    from postel.report.pictures import Picture, comparison_pictures
     from postel.theory.plots import sals_figure
 
     methods = [MethodSpec.parse(text) for text in METHODS]
-    parts = []
+    rows: list[Row] = []
+    pictures: list[Picture] = []
+    introduction = list(INTRODUCTION)
     for dataset, note in _graphs(data_root):
         if note:
             notes.print(note)
+            introduction.append(note)
         specs = comparison_specs(dataset, methods, range(splits), data_root=data_root, lr=0.05)
-        comparison = summarize(run_with_progress(specs, workers, data_root, store=None))
-        print_comparison(comparison)
+        found = Study.of_rows(run_with_progress(specs, workers, data_root, store=None), "postel.sqlite")
+        print_comparison(found.cells)
         screen.print()
-        parts.append(comparison_part(comparison, data_root=data_root, note=note))
+        rows += found.rows
+        all_labels = diagnose(dataset, None, data_root=data_root).all_labels.conditional
+        pictures += comparison_pictures(found.cells, all_labels)
     caption = (
         "Why: three target nodes T. SALS gives T its neighbors' average whatever the graph; the posterior agrees "
         "with it where like links to like and turns round where it does not."
     )
-    closing = [Picture.of(sals_figure(), caption)]
-    write_page(page, TITLE, parts, introduction=INTRODUCTION, closing=closing, command="postel demo")
+    pictures.append(Picture.drawn(sals_figure(), caption))
+    made = Page(Study.of_rows(rows, "postel.sqlite"), TITLE, introduction, pictures, "postel demo")
+    write_text(page, made.html())
 
 
 def _is_demo(path: Path) -> bool:

@@ -12,7 +12,7 @@ import typer
 from postel.cli import options
 
 if TYPE_CHECKING:
-    from postel.report.page import Study
+    from postel.report.page import Page
 
 
 def report(
@@ -39,19 +39,24 @@ def report(
     """
     from postel.cli.console import notes, print_json
     from postel.cli.console import out as screen
+    from postel.experiments.store.reader import read_study
+    from postel.files import write_text
     from postel.outputs import Target, writing
-    from postel.report.page import check_page_name, write_study
+    from postel.report.page import Page, check_page_name
+    from postel.report.pictures import pictures_in
 
     check_page_name(out)
     with (
         writing(Target(out, "HTML"), overwrite=overwrite, inputs=[store]) as work,
         notes.status("reading the store ..."),
     ):
-        study = write_study(work / out.name, store, figures=figures, title=title, command=_command())
+        study, pictures = read_study(store), pictures_in(figures) if figures is not None else []
+        page = Page(study, title, pictures=pictures, command=" ".join(["postel", *sys.argv[1:]]))
+        write_text(work / out.name, page.html())
     if as_json:
-        print_json({"out": str(out), **_told(study)})
+        print_json({"out": str(out), **_counts(page)})
     else:
-        told = ", ".join(f"{number:,} {name}" for number, name in study.counts)
+        told = ", ".join(f"{number:,} {name}" for number, name in page.counts)
         screen.print(f"the report of {told} is in {out} ({out.stat().st_size / 1e6:.1f} MB)", soft_wrap=True)
         if study.failures:
             notes.print(f"{len(study.failures)} runs of the store failed; the report lists them")
@@ -59,16 +64,12 @@ def report(
         webbrowser.open(out.resolve().as_uri())
 
 
-def _told(study: Study) -> dict[str, Any]:
-    """How much of what the report holds, for machines."""
+def _counts(page: Page) -> dict[str, Any]:
+    """How much of what the page holds, for machines."""
     return {
-        "runs": len(study.rows),
-        "cells": len(study.lines),
-        "trials": study.trials,
-        "failures": len(study.failures),
-        "figures": len(study.figures),
+        "runs": len(page.study.rows),
+        "cells": len(page.study.cells),
+        "trials": page.study.trials,
+        "failures": len(page.study.failures),
+        "figures": len(page.pictures),
     }
-
-
-def _command() -> str:
-    return " ".join(["postel", *sys.argv[1:]])

@@ -129,10 +129,9 @@ def _test(cell: dict[str, Any], store: Store) -> dict[str, Any]:
 
 
 def _print(cells: list[dict[str, Any]]) -> None:
-    from postel.cli.console import out, print_table
+    from postel.cli.console import out, plus_minus, print_table
     from postel.experiments.intervals import Interval
     from postel.experiments.spec import MethodSpec
-    from postel.report.comparison_page import plus_minus
 
     lines = []
     for cell in cells:
@@ -140,7 +139,7 @@ def _print(cells: list[dict[str, Any]]) -> None:
         setting = [f"lr={cell['settings']['lr']:g}", f"weight_decay={cell['settings']['weight_decay']:g}"]
         setting += [f"{name}={value}" for name, value in args.items()]
         test = [
-            plus_minus(Interval(**cell["test"][name])).replace(" ", "") if cell["test"] else "–"
+            plus_minus(Interval(**cell["test"][name])) if cell["test"] else "–"
             for name in ("accuracy", "macro_f1")
         ]
         name = MethodSpec(**cell["method"]).label

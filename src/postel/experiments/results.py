@@ -1,20 +1,21 @@
 """The results model: a row is one run, a question is what was asked, a cell is its answer.
 
-Data flows one way: a spec is run and gives a row; rows and a chosen setting make a cell; a cell has scores (see
-:mod:`postel.experiments.scores`); tables, figures and pages are functions of cells and scores. Everything here is
-frozen and free of input and output.
+Data flows one way: a spec is run and gives a row; rows and a chosen setting make a cell; a cell has scores;
+tables, figures and pages are functions of cells and their scores. Everything here is frozen and free of input and
+output.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
 from postel.experiments.budget import Budget
+from postel.experiments.scores import Score
 from postel.experiments.spec import MethodSpec, RunSpec
 from postel.training.result import Result
 
@@ -40,6 +41,9 @@ class Round:
         agreement: The share of its pseudo-labels that are right, by set of nodes; reported, never used.
         conditional: The conditional matrix [K, K] of its soft labels, None where the method has none.
         curves: Curves by name (``objective``, ``loss``, ``accuracy``), and by set of nodes where they have one.
+        exponents: What calibrated its posterior; None where the method calibrates nothing.
+        temperature: The temperature that fits its confidence to the validation nodes; None in older rows.
+        val_loss_scaled: Its validation loss after scaling by that temperature; None in older rows.
     """
 
     round: int
@@ -50,11 +54,14 @@ class Round:
     agreement: dict[str, float]
     conditional: list[list[float]] | None
     curves: dict[str, Any]
+    exponents: dict[str, Any] | None = None
+    temperature: float | None = None
+    val_loss_scaled: float | None = None
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Round:
         """Returns the round that was stored as ``values``; names that it does not know are left out."""
-        return cls(**{entry.name: values[entry.name] for entry in fields(cls)})
+        return cls(**{entry.name: values[entry.name] for entry in fields(cls) if entry.name in values})
 
     def loss(self, nodes: str) -> list[float]:
         """Returns the loss of every epoch against the true labels.
@@ -315,11 +322,12 @@ class Cell:
             asked = {"method": chosen.name, "params": chosen.params, "fixed": {}}
             marks = (*marks, QUESTION_UNKNOWN)
         budget = values["budget"]
-        names = ("dataset", "backbone", "pseudo_labels", "protocol", "recipe", "fingerprint")
+        names = ("dataset", "backbone", "pseudo_labels", "protocol", "recipe")
         return cls(
             key=values["key"],
             question=Question(
                 **{name: values[name] for name in names},
+                fingerprint=values.get("fingerprint"),
                 method=MethodSpec(name=asked["method"], params=asked["params"]),
                 fixed=asked["fixed"],
                 splits=tuple(values["splits"]),
@@ -337,7 +345,7 @@ class Cell:
             ),
             run_keys=tuple(values["run_keys"]),
             validation=dict(values.get("validation") or {}),
-            failed=values["failed"],
+            failed=values.get("failed", 0),
             target=values.get("target") or "tune",
             marks=marks,
         )
@@ -400,9 +408,43 @@ class Cell:
             QUESTION_UNKNOWN not in self.marks
             and own.topic == question.topic
             and (question.budget is None or own.budget == question.budget)
-            and (question.search_splits is None or own.search_splits == question.search_splits)
+            and (
+                question.search_splits is None or own.search_splits == min(question.search_splits, len(own.splits))
+            )
             and (question.fingerprint is None or own.fingerprint == question.fingerprint)
         )
+
+    def completes(self, question: Question) -> bool:
+        """Returns whether nothing of ``question`` is left to run: an answer to it on every split.
+
+        Args:
+            question: What is asked.
+        """
+        splits = set(question.splits)
+        return self.answers(question) and splits <= set(self.question.splits) and len(self.run_keys) >= len(splits)
+
+    def score(self, metric: str = "accuracy") -> Score:
+        """Returns a metric of the test nodes over its splits, in percent.
+
+        Args:
+            metric: The name of a field of :class:`~postel.training.metrics.Scores`.
+        """
+        return Score({row.split: row.percent(metric) for row in self.rows})
+
+    @cached_property
+    def accuracy(self) -> Score:
+        """The test accuracy over its splits, in percent."""
+        return self.score()
+
+    @cached_property
+    def majority(self) -> float:
+        """The mean share of the test nodes' most frequent class in percent: what one constant answer scores."""
+        return self.score("majority").mean
+
+    @property
+    def was_searched(self) -> bool:
+        """Whether its setting was chosen by a search, and not given."""
+        return self.question.budget is not None and self.question.budget.kind != "fixed"
 
     @property
     def allowance(self) -> tuple[Budget | None, int | None]:
@@ -425,12 +467,44 @@ class Cell:
         Args:
             name: A numeric field, as ``seconds`` or ``improved_rounds``.
         """
-        return mean([float(getattr(row.result, name)) for row in self.rows])
+        return sum(float(getattr(row.result, name)) for row in self.rows) / len(self.rows)
 
 
-def mean(values: Sequence[float]) -> float:
-    """Returns the mean of one value or more."""
-    return sum(values) / len(values)
+def cells_of_rows(rows: Iterable[Row]) -> list[Cell]:
+    """Returns a cell for every setting of rows that nobody searched, as ``postel compare`` leaves them.
+
+    Args:
+        rows: Runs with test scores. Of several seeds on one split the lowest speaks: a split is one point.
+
+    Returns:
+        The cells with their rows, in the order in which their settings appear.
+    """
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        shared = row.spec.model_dump(mode="json", exclude={"split", "seed"})
+        groups.setdefault(content_key(shared), []).append(row)
+    return [_cell_of_rows(key, group) for key, group in groups.items()]
+
+
+def _cell_of_rows(key: str, rows: list[Row]) -> Cell:
+    spec = rows[0].spec
+    by_split = {row.split: row for row in sorted(rows, key=lambda row: -row.spec.seed)}
+    settings = {name: getattr(spec, name) for name in SETTINGS if name != "backbone_args"}
+    question = Question(
+        dataset=spec.dataset,
+        backbone=spec.backbone,
+        method=spec.method,
+        pseudo_labels=spec.pseudo_labels,
+        protocol=spec.protocol,
+        recipe=spec.recipe,
+        fixed={**settings, **{f"backbone_args.{name}": value for name, value in spec.backbone_args.items()}},
+        splits=tuple(sorted(by_split)),
+        budget=Budget("fixed"),
+        search_splits=0,
+        fingerprint=spec.fingerprint,
+    )
+    keys = tuple(by_split[split].key for split in question.splits)
+    return Cell(key, question, Setting.of(spec), run_keys=keys).with_rows(by_split.values())
 
 
 def content_key(values: Mapping[str, Any]) -> str:

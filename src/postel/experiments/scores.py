@@ -1,4 +1,4 @@
-"""How good a cell is: the mean of a metric over its splits, how sure that is, and what it gains over another."""
+"""How good something is over splits: the mean of a metric, how sure that is, and what it gains over another."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Literal
 
 from postel.experiments.intervals import Interval, PairedDifference, bootstrap_interval, paired_difference
-from postel.experiments.results import Cell, mean
 
 #: A difference is clear if it would come by chance less often than this.
 LEVEL = 0.05
@@ -70,7 +69,7 @@ class Gain:
 
 @dataclass(frozen=True)
 class Score:
-    """A metric of a cell in percent, by split.
+    """A metric in percent, by split.
 
     Args:
         by_split: The metric of every split.
@@ -82,16 +81,6 @@ class Score:
     """
 
     by_split: Mapping[int, float]
-
-    @classmethod
-    def of(cls, cell: Cell, metric: str = "accuracy") -> Score:
-        """Returns the score of ``cell`` on test nodes.
-
-        Args:
-            cell: A cell with its rows.
-            metric: The name of a field of :class:`~postel.training.metrics.Scores`.
-        """
-        return cls({row.split: row.percent(metric) for row in cell.rows})
 
     @property
     def values(self) -> list[float]:
@@ -106,7 +95,7 @@ class Score:
     @cached_property
     def mean(self) -> float:
         """The mean over splits."""
-        return mean(self.values)
+        return sum(self.values) / len(self.values)
 
     @cached_property
     def interval(self) -> Interval:

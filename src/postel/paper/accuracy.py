@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from postel.paper.names import backbone_label, dataset_label
 from postel.paper.planning import Planned
 from postel.paper.product import Product
-from postel.paper.published import Carried, carried
+from postel.paper.published import Published, published
 from postel.paper.results import Outcome, Results
 from postel.paper.table import NOTHING, Column, Table, decimals
 
 NOT_RUN = "not run"
 COLLAPSED = "†"
-PaperFigure = Callable[[Planned], Carried | None]
+PaperFigure = Callable[[Planned], Published | None]
 
 _NOTES = (
     "Test accuracy in percent; ±: larger side of the 95 % bootstrap interval over 1000 resamples, as the paper's "
@@ -30,7 +30,7 @@ class Line:
 
     planned: Planned
     ours: Outcome | None
-    paper: Carried | None
+    paper: Published | None
     over_one_hot: float | None
     paper_over_one_hot: float | None
 
@@ -84,9 +84,9 @@ def accuracy_product(
 def gcn_figures(table: str, protocol: str = "paper") -> PaperFigure:
     """What the paper has for cells of one of its tables on GCN alone, by variant and dataset."""
 
-    def figure(cell: Planned) -> Carried | None:
+    def figure(cell: Planned) -> Published | None:
         ours = (cell.backbone, cell.protocol) == ("gcn", protocol)
-        return carried(table).get((cell.variant.slug, cell.dataset)) if ours else None
+        return published(table).get((cell.variant.slug, cell.dataset)) if ours else None
 
     return figure
 

@@ -13,7 +13,7 @@ from postel.experiments.intervals import Interval, PairedDifference, bootstrap_i
 from postel.experiments.running.execute import Row
 from postel.experiments.spec import MethodSpec, RunSpec
 from postel.experiments.store import Store
-from postel.experiments.store.measured import Kept
+from postel.experiments.store.measured import Measurements
 from postel.paper.planning import Planned
 
 #: As the paper's code takes its intervals.
@@ -80,7 +80,7 @@ class Results:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.cells = store.cells()
-        self.kept = Kept(store)
+        self.kept = Measurements(store)
 
     def of(self, planned: Planned, *, rounds: bool = False) -> Outcome | None:
         """The outcome of a planned cell, or None if it was not run.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from postel.experiments.results import Question
 from postel.experiments.spec import MethodSpec
 
 
@@ -66,3 +68,58 @@ def parse_variant(text: str) -> Variant:
     return Variant(
         method.label, method.label, method.name, method.params, pseudo_labels=method.make().uses_pseudo_labels
     )
+
+
+#: The method that every other one is measured against.
+BASELINE = ONE_HOT.method
+#: How the six methods are called in tables, the paper's way and in its order.
+METHOD_TITLES = {variant.method: variant.label for variant in SIX}
+
+
+def variant_of(question: Question) -> str:
+    """Returns what makes a method another one than its plain self: what was given of it and is no default.
+
+    Args:
+        question: What was asked.
+
+    Returns:
+        The differences in words; empty for the plain method.
+
+    Example:
+        >>> variant_of(Question("cora", "gcn", MethodSpec.parse("postel:beta=0.1"), pseudo_labels=1))
+        'beta=0.1, 1 round of pseudo-labels'
+    """
+    method = question.method.make()
+    defaults = inspect.signature(type(method)).parameters
+    given = question.method.params
+    parts = [f"{name}={value}" for name, value in given.items() if value != defaults[name].default]
+    if method.uses_pseudo_labels and question.pseudo_labels is not True:
+        parts.append(pseudo_labels_in_words(question.pseudo_labels))
+    return ", ".join(parts)
+
+
+def title_of(question: Question) -> str:
+    """Returns the title of a method with its variant.
+
+    Args:
+        question: What was asked.
+    """
+    title, variant = METHOD_TITLES.get(question.method.name, question.method.name), variant_of(question)
+    return f"{title} ({variant})" if variant else title
+
+
+def pseudo_labels_in_words(rounds: bool | int) -> str:
+    """Returns how pseudo-labels are used, in words.
+
+    Args:
+        rounds: Whether, or for how many rounds.
+
+    Example:
+        >>> [pseudo_labels_in_words(rounds) for rounds in (True, 1, False)]
+        ['pseudo-labels until the validation loss stops falling', '1 round of pseudo-labels', 'no pseudo-labels']
+    """
+    if rounds is True:
+        return "pseudo-labels until the validation loss stops falling"
+    if not rounds:
+        return "no pseudo-labels"
+    return f"{rounds} round{'s' if rounds != 1 else ''} of pseudo-labels"

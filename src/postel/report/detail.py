@@ -2,147 +2,205 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
+from postel.experiments.results import Cell, Row
 from postel.experiments.spec import RunSpec
+from postel.paper.lines import Line
 from postel.paper.names import backbone_label, dataset_label
-from postel.report.cells import StudyCell, rounds_told
-from postel.report.lines import Line, paired, percents
-from postel.report.paper_figures import is_majority, remark
+from postel.paper.published import remark
+from postel.paper.variants import pseudo_labels_in_words
+
+# A curve is some 300 pixels wide: more points than this cannot be told apart.
+_CURVE_POINTS = 60
+_LARGEST_MATRIX = 20
 
 
-def detail_of(line: Line, store: str = "postel.sqlite") -> dict[str, Any]:
-    """The detail of one cell as plain values."""
-    cell = line.cell
+def detail_of(line: Line, store: str) -> dict[str, Any]:
+    """Returns the detail of one cell as plain values.
+
+    Args:
+        line: The cell beside what it is held against.
+        store: The store that its command is to use.
+    """
+    cell, asked, span = line.cell, line.cell.question, line.score.interval
     return {
-        "title": f"{dataset_label(cell.dataset)} · {backbone_label(cell.backbone)} · {cell.title}",
-        "about": f"{cell.protocol} splits, {cell.recipe} recipe; {cell.budget['text']}",
-        "warnings": warnings_of(line),
-        "numbers": numbers_of(line),
-        "chosen": chosen_of(cell),
+        "title": f"{dataset_label(asked.dataset)} · {backbone_label(asked.backbone)} · {line.title}",
+        "about": f"{asked.protocol} splits, {asked.recipe} recipe; {cell.spent.text}",
+        "warnings": _warnings(line),
+        "numbers": _numbers(line),
+        "chosen": _chosen(cell),
         "points": _points(line),
-        "majority": _rounded(line.majority),
-        "mean": [_rounded(value) for value in (line.accuracy.mean, line.accuracy.low, line.accuracy.high)],
+        "majority": _rounded(cell.majority),
+        "mean": [_rounded(value) for value in (span.mean, span.low, span.high)],
         "difference": _difference(line),
-        "curves": {"split": cell.rows[0]["spec"]["split"], **cell.rows[0]["curves"]},
-        "matrices": cell.rows[0]["matrices"],
+        "curves": {"split": cell.rows[0].split, **curves_of(cell.rows[0])},
+        "matrices": matrices_of(cell.rows[0]),
         "command": command_of(cell, store),
-        "runs": [row["key"] for row in cell.rows],
+        "runs": list(cell.run_keys),
     }
 
 
-def warnings_of(line: Line) -> list[str]:
-    """What a reader of this cell's numbers must know."""
-    cell, told = line.cell, []
-    if line.collapsed:
-        told.append(f"{line.collapsed} of {line.splits} models predict one class for every test node.")
+def command_of(cell: Cell, store: str) -> str:
+    """Returns a command that runs the cell, or takes it from the store if it is there.
+
+    Args:
+        cell: The cell.
+        store: The store to use.
+    """
+    asked, chosen = cell.question, cell.chosen
+    if cell.target.startswith(("table-", "figure-")):
+        parts = [f"postel reproduce {cell.target} --datasets {asked.dataset} --backbones {asked.backbone}"]
+    elif cell.target:
+        parts = [f"postel tune {asked.dataset} --backbone {asked.backbone} --method {asked.method.name}"]
+    else:
+        params = ",".join(f"{name}={_shown(value)}" for name, value in chosen.method.params.items())
+        method = f"{chosen.method.name}:{params}" if params else chosen.method.name
+        sets = "".join(f" --set {name}={_shown(value)}" for name, value in chosen.backbone_args.items())
+        parts = [
+            f"postel compare {asked.dataset} -m one_hot -m {method} --backbone {asked.backbone}{sets}",
+            f"--lr {_shown(chosen.lr)} --weight-decay {_shown(chosen.weight_decay)}",
+        ]
+    parts.append(f"--splits {len(cell.rows)}")
+    if cell.target and asked.budget is not None:
+        amount = f"{asked.budget.amount:g}{'m' if asked.budget.kind == 'minutes' else ''}"
+        parts.append(f"--budget {amount if asked.budget.amount else asked.budget.kind}")
+    if asked.protocol != "paper":
+        parts.append(f"--protocol {asked.protocol}")
+    if chosen.max_epochs != RunSpec.model_fields["max_epochs"].default:
+        parts.append(f"--max-epochs {chosen.max_epochs}")
+    return " ".join([*parts, f"--store {store}"])
+
+
+def curves_of(row: Row) -> dict[str, Any]:
+    """Returns the losses of the best round against the true labels, thinned, and the epochs that they belong to.
+
+    Args:
+        row: A run; its curves are empty if its rounds were not kept.
+    """
+    best = row.best_round
+    if best is None:
+        return {"epochs": [], "best": row.result.best_epoch, "loss": {}}
+    losses = {name: best.loss(name) for name in best.curves["loss"] if best.loss(name)}
+    length = min(map(len, losses.values()), default=0)
+    places = thinned(length, _CURVE_POINTS, keep=best.best_epoch - 1)
+    return {
+        "epochs": [place + 1 for place in places],
+        "best": best.best_epoch,
+        "loss": {name: [float(f"{curve[place]:.4g}") for place in places] for name, curve in losses.items()},
+    }
+
+
+def thinned(length: int, points: int, keep: int) -> list[int]:
+    """Returns at most ``points`` + 1 places of a curve, evenly, with its ends and one place that has to stay.
+
+    Args:
+        length: How long the curve is.
+        points: How many places are wanted.
+        keep: The place that has to stay.
+
+    Example:
+        >>> thinned(9, 3, keep=5)
+        [0, 4, 5, 8]
+    """
+    if length <= points:
+        return list(range(length))
+    even = {round(step * (length - 1) / (points - 1)) for step in range(points)}
+    return sorted(even | ({keep} if 0 <= keep < length else set()))
+
+
+def matrices_of(row: Row) -> list[dict[str, Any]]:
+    """Returns P(neighbor's class | class) from training labels and, where they helped, with pseudo-labels.
+
+    Args:
+        row: A run; it has no matrices if its rounds were not kept.
+    """
+    best = row.best_round
+    if row.rounds is None or best is None:
+        return []
+    first = row.rounds[0].conditional
+    if first is None or len(first) > _LARGEST_MATRIX:
+        return []
+    matrices = [("from training labels", first)]
+    if best.round > 0 and best.conditional is not None:
+        matrices.append((f"with pseudo-labels of round {best.round}", best.conditional))
+    return [
+        {"title": title, "values": [[round(value, 3) for value in line] for line in matrix]}
+        for title, matrix in matrices
+    ]
+
+
+def _warnings(line: Line) -> list[str]:
+    cell, asked, splits = line.cell, line.cell.question, line.score.splits
+    told = []
+    if cell.collapsed:
+        told.append(f"{cell.collapsed} of {splits} models predict one class for every test node.")
     if not line.beats_majority:
         told.append(
-            f"A constant answer, the majority class, is right in {line.majority:.2f} %: this does not beat it."
+            f"A constant answer, the majority class, is right in {cell.majority:.2f} %: this does not beat it."
         )
-    if is_majority(line.paper, line.majority, line.splits):
+    if line.paper_is_majority:
         told.append("The paper's figure is, to two decimals, that of always predicting the majority class.")
-    if line.splits == 1:
+    if splits == 1:
         told.append("One split only: there is no interval and no test.")
-    told.append(remark(cell.backbone, cell.method.name, cell.dataset) if line.paper else "")
+    told.append(remark(asked.backbone, asked.method.name, asked.dataset) if line.paper else "")
     return list(filter(None, told))
 
 
-def numbers_of(line: Line) -> list[tuple[str, str]]:
-    """Names and values of the cell's scores, as a reader sees them."""
-    rows, accuracy = line.cell.rows, line.accuracy
-    numbers = [
-        ("accuracy", f"{accuracy.mean:.2f} % [{accuracy.low:.2f}, {accuracy.high:.2f}]"),
-        ("majority class", f"{line.majority:.2f} %"),
-        ("macro-F1", f"{line.macro_f1.mean:.2f} %"),
-        ("balanced accuracy", f"{_mean(percents(rows, 'balanced_accuracy')):.2f} %"),
-        ("calibration error", f"{line.ece.mean:.2f} %"),
-        ("test loss", f"{_mean(percents(rows, 'nll')) / 100:.3f}"),
+def _numbers(line: Line) -> list[tuple[str, str]]:
+    cell, span = line.cell, line.score.interval
+    paper = [] if line.paper is None else [("the paper's accuracy", f"{line.paper} %".replace("±", "± "))]
+    return [
+        ("accuracy", f"{span.mean:.2f} % [{span.low:.2f}, {span.high:.2f}]"),
+        *paper,
+        ("majority class", f"{cell.majority:.2f} %"),
+        ("macro-F1", f"{cell.score('macro_f1').mean:.2f} %"),
+        ("balanced accuracy", f"{cell.score('balanced_accuracy').mean:.2f} %"),
+        ("calibration error", f"{cell.score('ece').mean:.2f} %"),
+        ("test loss", f"{cell.score('nll').mean / 100:.3f}"),
+        ("rounds that helped", f"{cell.mean('improved_rounds'):.1f}"),
+        ("trainings per split", f"{cell.mean('trainings'):.1f}"),
+        ("seconds per split", f"{cell.mean('seconds'):.1f}"),
     ]
-    if line.paper is not None:
-        side = "" if line.paper.side is None else f" ± {line.paper.side:.2f}"
-        numbers.insert(1, ("the paper's accuracy", f"{line.paper.value:.2f}{side} %"))
-    results = [row["result"] for row in rows]
-    numbers += [
-        ("rounds that helped", f"{_mean([result['improved_rounds'] for result in results]):.1f}"),
-        ("trainings a split", f"{_mean([result['trainings'] for result in results]):.1f}"),
-        ("seconds a split", f"{_mean([result['seconds'] for result in results]):.1f}"),
-    ]
-    return numbers
 
 
-def chosen_of(cell: StudyCell) -> list[tuple[str, str]]:
+def _chosen(cell: Cell) -> list[tuple[str, str]]:
     """Names and values of what was chosen or given: the budget first, since it decides how."""
-    chosen = [("budget", str(cell.budget["text"]))]
+    chosen = [("budget", cell.spent.text)]
     if cell.validation:
         accuracy, loss = 100 * cell.validation["accuracy"], cell.validation["loss"]
         chosen.append(("on validation", f"accuracy {accuracy:.2f} %, loss {loss:.3f}"))
-    params = cell.method.make().params()
+    params = cell.chosen.method.make().params()
     chosen += [(name, _shown(value)) for name, value in params.items() if value is not None]
-    chosen.append(("pseudo-labels", rounds_told(cell.pseudo_labels)))
-    for name, value in cell.settings.items():
+    chosen.append(("pseudo-labels", pseudo_labels_in_words(cell.question.pseudo_labels)))
+    for name, value in cell.chosen.training().items():
         if isinstance(value, dict):
-            chosen += [(f"{cell.backbone} {key}", _shown(inner)) for key, inner in value.items()]
+            chosen += [(f"{cell.question.backbone} {key}", _shown(inner)) for key, inner in value.items()]
         else:
             chosen.append((name.replace("_", " "), _shown(value)))
     return chosen
 
 
-def command_of(cell: StudyCell, store: str) -> str:
-    """A command that runs the cell, or takes it from the store if it is there."""
-    settings = cell.settings
-    params = ",".join(f"{name}={_shown(value)}" for name, value in cell.method.params.items())
-    method = f"{cell.method.name}:{params}" if params else cell.method.name
-    if cell.target.startswith(("table-", "figure-")):
-        parts = [f"postel reproduce {cell.target} --datasets {cell.dataset} --backbones {cell.backbone}"]
-    elif cell.target:
-        parts = [f"postel tune {cell.dataset} --backbone {cell.backbone} --method {cell.method.name}"]
-    else:
-        sets = "".join(f" --set {name}={_shown(value)}" for name, value in settings["backbone_args"].items())
-        parts = [
-            f"postel compare {cell.dataset} -m one_hot -m {method} --backbone {cell.backbone}{sets}",
-            f"--lr {_shown(settings['lr'])} --weight-decay {_shown(settings['weight_decay'])}",
-        ]
-    parts.append(f"--splits {len(cell.rows)}")
-    if cell.target and "amount" in cell.budget:
-        parts.append(f"--budget {_budget_option(cell.budget)}")
-    if cell.protocol != "paper":
-        parts.append(f"--protocol {cell.protocol}")
-    if settings["max_epochs"] != RunSpec.model_fields["max_epochs"].default:
-        parts.append(f"--max-epochs {settings['max_epochs']}")
-    return " ".join([*parts, f"--store {store}"])
-
-
-def _budget_option(budget: dict[str, Any]) -> str:
-    if budget["kind"] in ("grid", "fixed"):
-        return str(budget["kind"])
-    return f"{budget['amount']:g}{'m' if budget['kind'] == 'minutes' else ''}"
-
-
 def _points(line: Line) -> list[list[Any]]:
     """[split, ours, one-hot's or None, whether it predicts one class] of every split."""
-    baseline = {} if line.baseline is None else {pair[0]: pair[2] for pair in paired(line.cell, line.baseline)}
-    points = []
-    for row, accuracy in zip(line.cell.rows, percents(line.cell.rows, "accuracy"), strict=True):
-        split = row["spec"]["split"]
-        base = baseline.get(split)
-        points.append([split, _rounded(accuracy), None if base is None else _rounded(base), row["collapsed"]])
-    return points
+    baseline = {} if line.baseline is None else line.baseline.accuracy.by_split
+    return [
+        [
+            row.split,
+            _rounded(row.percent("accuracy")),
+            _rounded(baseline[row.split]) if row.split in baseline else None,
+            row.collapsed,
+        ]
+        for row in line.cell.rows
+    ]
 
 
 def _difference(line: Line) -> dict[str, Any] | None:
-    if line.difference is None or line.baseline is None:
+    gain = line.gain
+    if gain is None:
         return None
-    interval, pairs = line.difference.interval, len(paired(line.cell, line.baseline))
-    return {
-        "mean": _rounded(interval.mean),
-        "low": _rounded(interval.low),
-        "high": _rounded(interval.high),
-        "p": line.difference.p_value,
-        "smallest": 2.0 ** (1 - pairs),
-        "splits": pairs,
-    }
+    span = {name: _rounded(getattr(gain.interval, name)) for name in ("mean", "low", "high")}
+    return {**span, "p": gain.p_value, "smallest": gain.smallest_p, "splits": gain.splits}
 
 
 def _shown(value: Any) -> str:
@@ -152,7 +210,3 @@ def _shown(value: Any) -> str:
 def _rounded(value: float) -> float:
     """Five digits: enough for any plot."""
     return float(f"{value:.5g}")
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)

@@ -1,12 +1,20 @@
-"""Pictures of a folder as part of a page."""
+"""Pictures as part of a page: of a folder, or drawn for it."""
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from postel.errors import InputError
+from postel.experiments.results import Cell
+from postel.pictures import rendered
+from postel.report.plots import Matrix, accuracy_figure, conditional_figure, loss_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _KINDS = {".svg": "svg+xml", ".png": "png"}
 # An SVG of many thousand marks (t-SNE, say) is larger and slower to show than the same picture in pixels.
@@ -14,21 +22,43 @@ _LARGE_SVG = 400_000
 
 
 @dataclass(frozen=True)
-class FigureFile:
-    """A picture as the address that holds all of it, and its name."""
+class Picture:
+    """A picture as the address that holds all of it.
 
-    name: str
+    Args:
+        caption: Its name, or what it shows.
+        address: A data URL.
+    """
+
+    caption: str
     address: str
 
+    @classmethod
+    def drawn(cls, figure: Figure, caption: str) -> Picture:
+        """Returns the picture of a figure.
 
-def figures_in(folder: str | Path) -> list[FigureFile]:
-    """The .svg and .png pictures of ``folder``, by name; of two with one name, the SVG unless it is large.
+        Args:
+            figure: What was drawn.
+            caption: What it shows.
+        """
+        return cls(caption, _address(rendered(figure, "svg"), "svg+xml"))
 
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / "figure-toy.svg").write_text("<svg/>")
-    ...     figures_in(folder)
-    [FigureFile(name='figure-toy', address='data:image/svg+xml;base64,PHN2Zy8+')]
+
+def pictures_in(folder: str | Path) -> list[Picture]:
+    """Returns the .svg and .png pictures of a folder, by name; of two with one name, the SVG unless it is large.
+
+    Args:
+        folder: The folder; folders in it are looked through, too.
+
+    Raises:
+        InputError: If it is no folder.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = (Path(folder) / "figure-toy.svg").write_text("<svg/>")
+        ...     pictures_in(folder)
+        [Picture(caption='figure-toy', address='data:image/svg+xml;base64,PHN2Zy8+')]
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -37,21 +67,43 @@ def figures_in(folder: str | Path) -> list[FigureFile]:
     for path in sorted(folder.rglob("*")):
         if path.suffix.lower() in _KINDS and path.is_file():
             found.setdefault(path.relative_to(folder).with_suffix("").as_posix(), []).append(path)
-    return [FigureFile(name, _address(_better(paths))) for name, paths in sorted(found.items())]
+    best = {name: min(paths, key=_weight) for name, paths in sorted(found.items())}
+    return [Picture(name, _address(path.read_bytes(), _KINDS[path.suffix.lower()])) for name, path in best.items()]
 
 
-def _better(paths: list[Path]) -> Path:
-    return min(paths, key=lambda path: (path.suffix.lower() != ".svg", 0) if _light(path) else (2, _size(path)))
+def comparison_pictures(cells: Sequence[Cell], all_labels: Matrix | None = None) -> list[Picture]:
+    """Returns the pictures of methods side by side on one dataset.
+
+    Args:
+        cells: One cell per method, with rows; the first row of each with its rounds.
+        all_labels: P(neighbor's class | class) of all labels, which is shown and never used; None leaves it out.
+    """
+    name = cells[0].question.dataset
+    pictures = [
+        Picture.drawn(
+            accuracy_figure(cells), f"{name}: test accuracy, one point per split, means with 95 % intervals."
+        ),
+        Picture.drawn(
+            loss_figure(cells),
+            f"{name}: loss of the first split on training (dashed), validation (solid) and test nodes (dotted), "
+            "with hard labels; the line marks the chosen epoch.",
+        ),
+    ]
+    conditionals = conditional_figure(cells, all_labels)
+    if conditionals is not None:
+        caption = (
+            f"{name}: how likely a neighbor's class is, given a node's class, as the first split estimates it."
+        )
+        pictures.append(Picture.drawn(conditionals, caption))
+    return pictures
 
 
-def _light(path: Path) -> bool:
-    return path.suffix.lower() != ".svg" or _size(path) <= _LARGE_SVG
+def _weight(path: Path) -> tuple[int, int]:
+    size = path.stat().st_size
+    if path.suffix.lower() != ".svg":
+        return 1, size
+    return (0, 0) if size <= _LARGE_SVG else (2, size)
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size
-
-
-def _address(path: Path) -> str:
-    content = base64.b64encode(path.read_bytes()).decode()
-    return f"data:image/{_KINDS[path.suffix.lower()]};base64,{content}"
+def _address(content: bytes, kind: str) -> str:
+    return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"

@@ -1,20 +1,27 @@
-"""Where the numbers of a report come from: graphs, versions, failed runs, and what must be known of the data."""
+"""Where the numbers of a page come from: graphs, versions, failed runs, and what must be known of the data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from postel.datasets.catalog import CATALOG
-from postel.experiments.running.execute import Row
+from postel.experiments.results import Cell, Row
 from postel.paper.names import dataset_label
-from postel.report.cells import StudyCell
 
 
 @dataclass(frozen=True)
 class Graph:
-    """A dataset of the study: which graph it was, and whether it is the catalog's."""
+    """A dataset of a study: which graph it was, and whether it is the catalog's.
+
+    Args:
+        title: The dataset's label.
+        fingerprint: The graph's fingerprint.
+        known: Whether it is the catalog's graph, in words.
+        about: What the catalog says of it.
+        warning: What a reader must know of it; mostly nothing.
+    """
 
     title: str
     fingerprint: str
@@ -23,35 +30,41 @@ class Graph:
     warning: str
 
 
-def graphs_of(cells: Sequence[StudyCell]) -> list[Graph]:
-    """The graphs of the cells, in order of appearance."""
-    pairs = dict.fromkeys((cell.dataset, row["spec"]["fingerprint"]) for cell in cells for row in cell.rows)
+def graphs_of(cells: Iterable[Cell]) -> list[Graph]:
+    """Returns the graphs of cells, in order of appearance.
+
+    Args:
+        cells: Cells with their rows.
+    """
+    pairs = dict.fromkeys((row.spec.dataset, row.spec.fingerprint) for cell in cells for row in cell.rows)
     return [_graph(dataset, fingerprint) for dataset, fingerprint in pairs]
 
 
-def versions_of(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """Names of packages and the versions that made the rows; machines are counted, not named.
+def versions_of(rows: Iterable[Row]) -> list[tuple[str, str]]:
+    """Returns names of packages and the versions that made the rows; machines are counted, not named.
 
-    >>> versions_of([{"made_by": {"torch": "2.6", "host": "a"}}, {"made_by": {"torch": "2.7", "host": "a"}}])
-    [('torch', '2.6, 2.7'), ('machines', '1')]
+    Args:
+        rows: The runs of a study.
     """
-    found: dict[str, list[str]] = {}
+    found: dict[str, set[str]] = {}
     for row in rows:
-        for name, version in row["made_by"].items():
-            seen = found.setdefault(name, [])
-            if version not in seen:
-                seen.append(version)
-    machines = found.pop("host", [])
-    told = [(name, ", ".join(sorted(versions))) for name, versions in found.items()]
-    return [*told, ("machines", str(len(machines)))] if machines else told
+        for name, version in row.made_by.items():
+            found.setdefault(name, set()).add(version)
+    machines = found.pop("host", set())
+    versions = [(name, ", ".join(sorted(seen))) for name, seen in found.items()]
+    return [*versions, ("machines", str(len(machines)))] if machines else versions
 
 
-def failures_told(failures: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """What failed and the last line of why, for the runs that a store holds as failed.
+def failures_in_words(failures: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    r"""Returns what failed and the last line of why.
 
-    >>> spec = {"dataset": "texas", "split": 3, "backbone": "gcn", "method": {"name": "als", "params": {}}}
-    >>> failures_told([{"spec": spec, "traceback": "Traceback ...\\nValueError: no"}])
-    [('texas, split 3, gcn, als', 'ValueError: no')]
+    Args:
+        failures: ``spec`` and ``traceback`` of every run that a store holds as failed.
+
+    Example:
+        >>> spec = {"dataset": "texas", "split": 3, "backbone": "gcn", "method": {"name": "als", "params": {}}}
+        >>> failures_in_words([{"spec": spec, "traceback": "Traceback ...\nValueError: no"}])
+        [('texas, split 3, gcn, als', 'ValueError: no')]
     """
     told = []
     for failure in failures:
@@ -65,9 +78,6 @@ def failures_told(failures: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]
 def _graph(dataset: str, fingerprint: str) -> Graph:
     entry = CATALOG.get(dataset)
     if entry is None:
-        known = "a graph file of the user's"
-    else:
-        known = "the catalog's" if entry.fingerprint in (None, fingerprint) else "another than the catalog's"
-    about = "" if entry is None else entry.about
-    warning = "" if entry is None or entry.warning is None else entry.warning
-    return Graph(dataset_label(dataset), fingerprint, known, about, warning)
+        return Graph(dataset_label(dataset), fingerprint, "a graph file of the user's", "", "")
+    known = "the catalog's" if entry.fingerprint in (None, fingerprint) else "another than the catalog's"
+    return Graph(dataset_label(dataset), fingerprint, known, entry.about, entry.warning or "")

@@ -16,7 +16,7 @@ from typing import Any
 
 from postel.errors import InputError, require_extra
 from postel.experiments.store.export import StoredRow, row_of_line, write_lines, write_parquet
-from postel.experiments.store.measured import Kept
+from postel.experiments.store.measured import Measurements
 from postel.experiments.store.sqlite import Store
 from postel.files import write_text
 
@@ -47,7 +47,7 @@ def write_archive(store: Store, folder: str | Path) -> list[Path]:
     write_text(folder / _CELLS, f"[\n{lines}\n]\n")
     measured = [
         {"target": target, "key": key, "value": json.dumps(_rounded(value), allow_nan=False)}
-        for target, key, value in Kept(store).all()
+        for target, key, value in Measurements(store).all()
     ]
     write_parquet(folder / _MEASURED, measured, ("target", "key", "value"), "string")
     return archive_files(folder)
@@ -90,7 +90,7 @@ def read_archive(folder: str | Path, into: str | Path | None = None) -> Store:
     store.add_many(({**row, "rounds": rounds[row["key"]]} if row["key"] in rounds else row) for row in rows)
     with store.writing() as connection:
         connection.executemany("INSERT INTO cells VALUES (?, ?)", keyed)
-    kept = Kept(store)
+    kept = Measurements(store)
     for line in _lines(folder / _MEASURED):
         kept.put(line["target"], line["key"], json.loads(line["value"]))
     return store

@@ -14,15 +14,15 @@ _TABLE = "CREATE TABLE IF NOT EXISTS measured (target TEXT, key TEXT, value BLOB
 _THERE = "SELECT 1 FROM sqlite_master WHERE name = 'measured'"
 
 
-class Kept:
+class Measurements:
     """Plain values by target and key, in a table of their own beside the rows.
 
     >>> import tempfile
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     kept = Kept(Store(Path(folder) / "rows.sqlite"))
-    ...     kept.put("figure-tsne", "texas", [1.5, 2])
-    ...     kept.get("figure-tsne", "texas"), kept.get("figure-tsne", "cora")
+    ...     measured = Measurements(Store(Path(folder) / "rows.sqlite"))
+    ...     measured.put("figure-tsne", "texas", [1.5, 2])
+    ...     measured.get("figure-tsne", "texas"), measured.get("figure-tsne", "cora")
     ([1.5, 2], None)
     """
 

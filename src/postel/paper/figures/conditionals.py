@@ -6,7 +6,7 @@ from typing import Any
 
 from postel.experiments.running.execute import Row
 from postel.experiments.store import Store
-from postel.experiments.store.measured import Kept
+from postel.experiments.store.measured import Measurements
 from postel.paper.class_bars import draw_class_bars
 from postel.paper.figures.neighbors import all_label_conditional
 from postel.paper.names import dataset_label
@@ -41,7 +41,7 @@ class FigureConditionals(Target):
         """The conditional of all labels, which no training can give."""
         for name in self._names(options):
             watch.on_step(f"counting {name}")
-            Kept(store).put(self.name, name, all_label_conditional(name, options.data_root))
+            Measurements(store).put(self.name, name, all_label_conditional(name, options.data_root))
 
     def make(self, results: Results, options: Options) -> Product:
         """A picture a dataset, and the distance of each estimate from that of all labels."""

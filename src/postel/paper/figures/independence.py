@@ -9,7 +9,7 @@ from postel.datasets import load_dataset
 from postel.datasets.diagnosis import measures
 from postel.datasets.storage.stored_graph import UNLABELLED
 from postel.experiments.store import Store
-from postel.experiments.store.measured import Kept
+from postel.experiments.store.measured import Measurements
 from postel.labels import KnownLabels
 from postel.paper.class_bars import mark_not_run
 from postel.paper.names import dataset_label
@@ -35,7 +35,7 @@ class FigureIndependence(Target):
         """Both matrices of each dataset, over all labels."""
         for name in self._names(options):
             watch.on_step(f"counting {name}")
-            Kept(store).put(self.name, name, joint_and_product(name, options.data_root))
+            Measurements(store).put(self.name, name, joint_and_product(name, options.data_root))
 
     def make(self, results: Results, options: Options) -> Product:
         """Two heat maps a dataset, and the numbers."""

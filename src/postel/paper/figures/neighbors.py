@@ -7,7 +7,7 @@ from typing import Any
 from postel.datasets.diagnosis import diagnose
 from postel.datasets.diagnosis.measures import contrast
 from postel.experiments.store import Store
-from postel.experiments.store.measured import Kept
+from postel.experiments.store.measured import Measurements
 from postel.paper.class_bars import draw_class_bars
 from postel.paper.names import dataset_label
 from postel.paper.planning import Options
@@ -29,7 +29,7 @@ class FigureNeighbors(Target):
         """The conditional matrix of each dataset."""
         for name in self._names(options):
             watch.on_step(f"counting {name}")
-            Kept(store).put(self.name, name, all_label_conditional(name, options.data_root))
+            Measurements(store).put(self.name, name, all_label_conditional(name, options.data_root))
 
     def make(self, results: Results, options: Options) -> Product:
         """A row of bars a dataset, and the numbers."""

@@ -8,7 +8,7 @@ from postel.errors import require_extra
 from postel.experiments.running.execute import classifier_of, load_data
 from postel.experiments.spec import RunSpec
 from postel.experiments.store import Store
-from postel.experiments.store.measured import Kept
+from postel.experiments.store.measured import Measurements
 from postel.paper.class_bars import mark_not_run
 from postel.paper.names import backbone_label, dataset_label
 from postel.paper.planning import FIXED, PUBLISHED_NOTE, Options, Planned, plan_cells
@@ -43,7 +43,7 @@ class FigureTsne(Target):
 
     def measure(self, options: Options, store: Store, watch: Watch) -> None:
         """Train each panel's model once more, for rows hold no logits, and lay its nodes out."""
-        results, kept = Results(store), Kept(store)
+        results, kept = Results(store), Measurements(store)
         for cell in self.plan(options):
             found = results.of(cell)
             if found is not None and kept.get(self.name, found.rows[0]["key"]) is None:

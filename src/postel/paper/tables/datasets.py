@@ -9,7 +9,7 @@ from postel.datasets.catalog import CATALOG, COUNTING
 from postel.datasets.diagnosis.statistics_table import statistics_table
 from postel.errors import InputError
 from postel.experiments.store import Store
-from postel.experiments.store.measured import Kept
+from postel.experiments.store.measured import Measurements
 from postel.paper.accuracy import NOT_RUN
 from postel.paper.names import DATASETS, dataset_label
 from postel.paper.planning import Options
@@ -30,7 +30,7 @@ class TableDatasets(Target):
 
     def measure(self, options: Options, store: Store, watch: Watch) -> None:
         """Count each dataset that is at hand; nothing is downloaded."""
-        kept = Kept(store)
+        kept = Measurements(store)
         for name in self._names(options):
             watch.on_step(f"counting {name}")
             row = statistics_table([name], data_root=options.data_root)[0]

@@ -9,7 +9,7 @@ from postel.paper.accuracy import NOT_RUN, short_budget
 from postel.paper.names import BACKBONES, DATASETS, backbone_label, dataset_label
 from postel.paper.planning import Options, Planned, plan_cells
 from postel.paper.product import Product
-from postel.paper.published import carried
+from postel.paper.published import published
 from postel.paper.results import Results, mean
 from postel.paper.table import Column, Table, decimals
 from postel.paper.target import Target
@@ -34,7 +34,9 @@ class TableIterations(Target):
         lines: list[tuple[Any, ...]] = []
         for cell in self.plan(options):
             found = results.of(cell)
-            paper = carried("iterations").get((cell.backbone, cell.dataset)) if cell.protocol == "paper" else None
+            paper = (
+                published("iterations").get((cell.backbone, cell.dataset)) if cell.protocol == "paper" else None
+            )
             theirs = paper.value if paper else None
             head, labels = (
                 (cell.backbone, cell.dataset),
@@ -90,7 +92,7 @@ def _matrix(title: str, values: list[tuple[Any, ...]], notes: tuple[str, ...]) -
 
 
 def _notes(means: list[float]) -> tuple[str, ...]:
-    paper = [figure.value for figure in carried("iterations").values()]
+    paper = [figure.value for figure in published("iterations").values()]
     first = f"The paper's {len(paper)} figures have mean {mean(paper):.2f} (its text says 1.13)"
     text = f"{first}; the {len(means)} of ours that are run, {mean(means):.2f}." if means else f"{first}."
     return (text, "Brackets: 95 % bootstrap interval over splits; difference: ours − paper.")

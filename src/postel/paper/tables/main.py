@@ -6,7 +6,7 @@ from postel.paper.accuracy import accuracy_product
 from postel.paper.names import BACKBONES, DATASETS
 from postel.paper.planning import Options, Planned, plan_cells
 from postel.paper.product import Product
-from postel.paper.published import Carried, carried_main
+from postel.paper.published import Published, published_main
 from postel.paper.results import Results
 from postel.paper.target import Target
 from postel.paper.variants import SIX
@@ -35,11 +35,11 @@ class TableMain(Target):
         return accuracy_product(self.name, self.title, self.plan(options), results, paper_figure, [_NOTE])
 
 
-def paper_figure(cell: Planned) -> Carried | None:
+def paper_figure(cell: Planned) -> Published | None:
     """What the paper has for a cell of its main table, or None."""
     if cell.protocol != "paper":
         return None  # the paper's figures are of its own splits
-    return carried_main().get((cell.backbone, cell.variant.slug, cell.dataset))
+    return published_main().get((cell.backbone, cell.variant.slug, cell.dataset))
 
 
 TARGET = TableMain()

@@ -15,12 +15,12 @@ from postel.datasets.storage.stored_graph import UNLABELLED
 from postel.errors import InputError
 from postel.experiments.intervals import bootstrap_interval
 from postel.experiments.store import Store
-from postel.experiments.store.measured import Kept
+from postel.experiments.store.measured import Measurements
 from postel.labels import KnownLabels
 from postel.paper.accuracy import NOT_RUN
 from postel.paper.planning import FIXED, Options, Planned, plan_cells
 from postel.paper.product import Product
-from postel.paper.published import carried
+from postel.paper.published import published
 from postel.paper.results import PAPER_RESAMPLES, Results, mean
 from postel.paper.running import Watch
 from postel.paper.table import Column, Table, decimals
@@ -65,7 +65,7 @@ class TableProducts(Target):
 
     def run(self, options: Options, store: Store, watch: Watch | None = None) -> None:
         """Train each seed of each method that is not kept yet, and time soft labels."""
-        watch, kept, cells = watch or Watch(), Kept(store), self.plan(options)
+        watch, kept, cells = watch or Watch(), Measurements(store), self.plan(options)
         todo = [(cell, seed) for cell in cells for seed in range(cell.splits) if cell.variant is not ALS]
         todo = [(cell, seed) for cell, seed in todo if kept.get(self.name, _key(cell, seed)) is None]
         if not todo and kept.get(self.name, _TIMING) is not None:
@@ -88,7 +88,7 @@ class TableProducts(Target):
             runs = [results.kept.get(self.name, _key(cell, seed)) for seed in range(cell.splits)]
             runs = [run for run in runs if run is not None]
             epoch_seconds += [run["epoch_seconds"] for run in runs]
-            paper = carried("products").get((cell.variant.slug, DATASET)) if cell.backbone == "gcn" else None
+            paper = published("products").get((cell.variant.slug, DATASET)) if cell.backbone == "gcn" else None
             scores = [100 * run["accuracy"] for run in runs]
             measured: tuple[Any, ...] = (NOT_RUN, None, None, None, None)
             if scores:
@@ -103,7 +103,7 @@ class TableProducts(Target):
             ("soft labels of PosteL, s", soft, "soft-label-seconds"),
             ("one epoch, s", mean(epoch_seconds) if epoch_seconds else None, "epoch-seconds"),
         ):
-            theirs = (carried("products")[slug, DATASET].value, None)
+            theirs = (published("products")[slug, DATASET].value, None)
             gap = ours - theirs[0] if ours is not None and comparable else None
             state = NOT_RUN if ours is None else "run"
             rows.append(("gcn", "–", label, state, ours, None, None, None, *theirs, gap, len(epoch_seconds)))

@@ -9,7 +9,7 @@ from postel.paper.accuracy import NOT_RUN, short_budget
 from postel.paper.names import DATASETS, backbone_label
 from postel.paper.planning import FIXED, Options, Planned, plan_cells
 from postel.paper.product import Product
-from postel.paper.published import carried
+from postel.paper.published import published
 from postel.paper.results import Results, mean
 from postel.paper.table import Column, Table, decimals
 from postel.paper.target import Target
@@ -44,7 +44,7 @@ class TableTime(Target):
             found = [outcome for outcome in map(results.of, cells) if outcome is not None]
             means = [mean([row["result"]["seconds"] for row in outcome.rows]) for outcome in found]
             trainings = [mean([row["result"]["trainings"] for row in outcome.rows]) for outcome in found]
-            paper = carried("time").get((slug, "mean")) if backbone == "gcn" else None
+            paper = published("time").get((slug, "mean")) if backbone == "gcn" else None
             theirs = paper.value if paper else None
             head = (backbone_label(backbone), cells[0].variant.label)
             if not means:
@@ -55,7 +55,7 @@ class TableTime(Target):
                 bases[backbone] = ours
             base = bases.get(backbone)
             ratio = None if base is None else ours / base
-            paper_ratio = None if theirs is None else theirs / carried("time")["one_hot", "mean"].value
+            paper_ratio = None if theirs is None else theirs / published("time")["one_hot", "mean"].value
             work = (mean(trainings), ratio, theirs, paper_ratio, None if theirs is None else ours - theirs)
             counts = (len(found), sum(len(outcome.rows) for outcome in found), short_budget(found[0].budget))
             rows.append((*head, "run", ours, span.low, span.high, *work, *counts))

@@ -1,0 +1,137 @@
+"""What a store has, as cells and rows: read by everything that shows results, written by nothing here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from postel.errors import InputError
+from postel.experiments.results import Cell, Question, Row, cells_of_rows
+from postel.experiments.store.folder import open_results
+from postel.experiments.store.measured import Measurements
+from postel.experiments.store.sqlite import Store
+
+
+@dataclass(frozen=True)
+class Study:
+    """All that a store holds.
+
+    Args:
+        store: What texts call the store.
+        cells: Cells with their rows, those that searches chose first; only the first row of each has its rounds.
+        rows: Every run with test scores, without rounds.
+        trials: How many of the runs belong to no cell: trials of searches and sweeps of figures.
+        failures: What failed: ``spec`` and ``traceback``.
+    """
+
+    store: str
+    cells: tuple[Cell, ...]
+    rows: tuple[Row, ...]
+    trials: int = 0
+    failures: tuple[Mapping[str, Any], ...] = ()
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[Row], store: str) -> Study:
+        """Returns the study of rows that nobody searched, as one comparison leaves them.
+
+        Args:
+            rows: Runs with test scores.
+            store: What texts call the place where they are kept.
+        """
+        kept = tuple(rows)
+        return cls(store, tuple(cells_of_rows(kept)), kept)
+
+
+class Reader:
+    """The cells and measurements of a store, read once.
+
+    Args:
+        store: The store to read.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.cells = [Cell.from_dict(values) for values in store.cells()]
+        self.measured = Measurements(store)
+
+    def answer(self, question: Question, *, rounds: bool = False) -> Cell | None:
+        """Returns the best answer to ``question``: most splits, then the largest search.
+
+        Args:
+            question: What is asked; what it leaves open may be anything.
+            rounds: Whether rows come with their curves. Those of a whole table would not fit into memory, and a
+                cell of which not all curves were kept is passed over.
+
+        Returns:
+            The cell with the rows of the question's splits, or None if there is none.
+        """
+        wanted = set(question.splits)
+
+        def worth(cell: Cell) -> tuple[int, int, int]:
+            return len(wanted & set(cell.question.splits)), cell.spent.trials, cell.spent.search_splits
+
+        fitting = [cell for cell in self.cells if cell.answers(question)]
+        for cell in sorted(fitting, key=worth, reverse=True):
+            rows = [row for row in self.rows(cell.run_keys, rounds=rounds) if row.split in wanted]
+            if rows and not (rounds and any(row.rounds is None for row in rows)):
+                return cell.with_rows(rows)
+        return None
+
+    def rows(self, keys: Iterable[str], *, rounds: bool = False) -> list[Row]:
+        """Returns the rows that are there, in the order of ``keys``.
+
+        Args:
+            keys: Keys of runs.
+            rounds: Whether they come with their curves.
+        """
+        return [row for key in keys for row in self._row(key, rounds)]
+
+    def study(self) -> Study:
+        """Returns all that the store holds.
+
+        Runs of a setting that a search tried on the way are no cell; other runs, as ``postel compare`` leaves
+        them, make up one for every setting.
+        """
+        rows = {row.key: row for row in self.rows(self.store.keys()) if row.result.test is not None}
+        cells = [cell.with_rows(rows[key] for key in cell.run_keys if key in rows) for cell in self.cells]
+        chosen = {row.key for cell in cells for row in cell.rows}
+        searched = {_place(row) for cell in cells if cell.was_searched for row in cell.rows}
+        others = [row for row in rows.values() if row.key not in chosen]
+        given = [row for row in others if _place(row) not in searched]
+        found = [self._with_first_rounds(cell) for cell in [*cells, *cells_of_rows(given)] if cell.rows]
+        failures = tuple(self.store.failures())
+        return Study(self.store.name, tuple(found), tuple(rows.values()), len(others) - len(given), failures)
+
+    def _row(self, key: str, rounds: bool) -> list[Row]:
+        # One at a time: the curves of many rows at once would fill the memory.
+        stored = [values if rounds else {**values, "rounds": None} for values in self.store.rows([key])]
+        return [Row.from_dict(values) for values in stored]
+
+    def _with_first_rounds(self, cell: Cell) -> Cell:
+        first = self.rows([cell.rows[0].key], rounds=True)
+        return cell.with_rows([*first, *cell.rows[1:]])
+
+
+def read_study(path: str | Path) -> Study:
+    """Returns all that the store or folder of results at ``path`` holds.
+
+    Args:
+        path: A store file, or a folder that ``postel export`` wrote.
+
+    Raises:
+        InputError: If there is nothing there, or no runs in it: that is a slip of the name.
+    """
+    fill = "fill it with postel compare, tune or reproduce"
+    if not Path(path).exists():
+        raise InputError(f"there is no store {path}; name one with --store, or {fill}")
+    study = Reader(open_results(path)).study()
+    if not study.rows:
+        raise InputError(f"{path} holds no runs yet; {fill}")
+    return study
+
+
+def _place(row: Row) -> tuple[str, str, str, str, str]:
+    spec = row.spec
+    return spec.dataset, spec.protocol, spec.recipe, spec.backbone, spec.method.name

@@ -1,0 +1,101 @@
+"""A cell beside what it is held against: one-hot labels on the same splits, and the paper's figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from postel.experiments.results import Cell
+from postel.experiments.scores import Gain, Score
+from postel.paper.published import Published, published_main
+from postel.paper.variants import BASELINE, title_of, variant_of
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a table of cells.
+
+    Args:
+        number: Its place among all lines of a page.
+        cell: The cell with its rows.
+        baseline: The one-hot cell that it is fairly compared with; None if there is none.
+        paper: The figure of the paper's main table for it; None if there is none.
+    """
+
+    number: int
+    cell: Cell
+    baseline: Cell | None = None
+    paper: Published | None = None
+
+    @property
+    def title(self) -> str:
+        """The method's title with what makes it a variant."""
+        return title_of(self.cell.question)
+
+    @property
+    def score(self) -> Score:
+        """The test accuracy over splits."""
+        return self.cell.accuracy
+
+    @cached_property
+    def gain(self) -> Gain | None:
+        """What it gains over the baseline."""
+        return None if self.baseline is None else self.score.gain_over(self.baseline.accuracy)
+
+    @property
+    def verdict(self) -> str:
+        """``better`` or ``worse`` than one-hot where the difference is clear, else nothing."""
+        return {"more": "better", "less": "worse"}.get(self.gain.reads, "") if self.gain else ""
+
+    @property
+    def beats_majority(self) -> bool:
+        """Whether it is right more often than a constant answer."""
+        return self.score.mean > self.cell.majority
+
+    @property
+    def paper_gap(self) -> float | None:
+        """Ours minus the paper's, in points."""
+        return None if self.paper is None else self.score.mean - self.paper.value
+
+    @property
+    def paper_is_majority(self) -> bool:
+        """Whether the paper's figure is that of a constant answer."""
+        return self.paper is not None and self.paper.is_majority(self.cell.majority, self.score.splits)
+
+
+def lines_of(cells: Sequence[Cell]) -> list[Line]:
+    """Returns a line for every cell, numbered from 0.
+
+    Args:
+        cells: Cells with their rows.
+    """
+    return [Line(number, cell, _baseline(cell, cells), _published(cell)) for number, cell in enumerate(cells)]
+
+
+def _published(cell: Cell) -> Published | None:
+    """The main table's figure for the same splits, the same graph and the plain method."""
+    asked = cell.question
+    if (asked.protocol, asked.recipe) != ("paper", "paper") or variant_of(asked):
+        return None
+    return published_main().get((asked.backbone, asked.method.name, asked.dataset))
+
+
+def _baseline(cell: Cell, cells: Sequence[Cell]) -> Cell | None:
+    """The one-hot cell of the same study, graph, backbone and budget that shares most splits."""
+    if cell.question.method.name == BASELINE:
+        return None
+
+    def place(of: Cell) -> tuple[object, ...]:
+        asked, fixed = of.question, of.question.budget is not None and of.question.budget.kind == "fixed"
+        # Where nothing was searched, only the same settings are a fair comparison.
+        settings = of.chosen.training() if fixed else None
+        where = (of.target, asked.protocol, asked.recipe, asked.dataset, asked.backbone)
+        return (*where, of.allowance, settings)
+
+    def shared(other: Cell) -> int:
+        return len(cell.accuracy.by_split.keys() & other.accuracy.by_split.keys())
+
+    fair = [other for other in cells if other.question.method.name == BASELINE and place(other) == place(cell)]
+    best = max(fair, key=shared, default=None)
+    return best if best is not None and shared(best) else None

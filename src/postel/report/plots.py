@@ -1,0 +1,160 @@
+"""Pictures of methods side by side on one dataset: accuracies of splits, loss curves, conditional matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from postel.experiments.results import Cell
+from postel.pictures import PALETTE, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_CURVES = (("train", "--"), ("val", "-"), ("test", ":"))
+Matrix = list[list[float]]
+
+
+def accuracy_figure(cells: Sequence[Cell]) -> Figure:
+    """Returns the test accuracy of every split as a point, with means, 95 % intervals and the majority class.
+
+    Args:
+        cells: One cell per method, with rows.
+    """
+    figure = new_figure(1.6 + 1.5 * len(cells), 4.2)
+    _draw_accuracies(figure.add_subplot(), cells)
+    return figure
+
+
+def loss_figure(cells: Sequence[Cell]) -> Figure:
+    """Returns training, validation and test loss of the first split, one panel per method.
+
+    Args:
+        cells: One cell per method, with rows.
+    """
+    figure = new_figure(3.1 * len(cells), 3.2)
+    _draw_losses(figure.subplots(1, len(cells), sharey=True, squeeze=False)[0], cells)
+    return figure
+
+
+def conditional_figure(cells: Sequence[Cell], all_labels: Matrix | None = None) -> Figure | None:
+    """Returns P(neighbor's class | class) from training labels, with pseudo-labels, and from all labels.
+
+    Args:
+        cells: One cell per method, with rows.
+        all_labels: The matrix of all labels, which is shown and never used; None leaves it out.
+
+    Returns:
+        The figure, or None where no method has a conditional matrix.
+    """
+    panels = _conditional_panels(cells, all_labels)
+    if not panels:
+        return None
+    figure = new_figure(3.6 * len(panels), 3.5)
+    _draw_conditionals(figure.subplots(1, len(panels), squeeze=False)[0], panels)
+    return figure
+
+
+def overview_figure(cells: Sequence[Cell], all_labels: Matrix | None = None) -> Figure:
+    """Returns all of it in one picture.
+
+    Args:
+        cells: One cell per method, with rows.
+        all_labels: The matrix of all labels; None leaves it out.
+    """
+    panels = _conditional_panels(cells, all_labels)
+    figure = new_figure(max(9.0, 3.1 * max(len(cells), len(panels))), 10.5 if panels else 7.0)
+    parts: Any = figure.subfigures(3 if panels else 2, 1)
+    _draw_accuracies(parts[0].subplots(), cells)
+    asked = cells[0].question
+    parts[0].suptitle(f"{asked.dataset}, {asked.backbone}, {asked.protocol} splits")
+    _draw_losses(parts[1].subplots(1, len(cells), sharey=True, squeeze=False)[0], cells)
+    if panels:
+        _draw_conditionals(parts[2].subplots(1, len(panels), squeeze=False)[0], panels)
+    return figure
+
+
+def _draw_accuracies(axes: Axes, cells: Sequence[Cell]) -> None:
+    for place, cell in enumerate(cells):
+        values, span = cell.accuracy.values, cell.accuracy.interval
+        spread = np.linspace(-0.18, 0.18, len(values)) if len(values) > 1 else [0.0]
+        colour = PALETTE[place % len(PALETTE)]
+        axes.scatter(place + np.asarray(spread), values, s=26, color=colour, alpha=0.55, linewidth=0)
+        axes.plot([place, place], [span.low, span.high], color="black", linewidth=2)
+        axes.plot([place - 0.24, place + 0.24], [span.mean, span.mean], color="black", linewidth=2)
+        where = (place + 0.27, span.mean)
+        axes.annotate(f"{span.mean:.1f}", where, va="center", fontsize=10, fontweight="bold")
+    _draw_majority(axes, cells[0].majority)
+    axes.set_xticks(range(len(cells)), [_wrapped(cell) for cell in cells])
+    axes.set_xlim(-0.5, len(cells) - 0.3)
+    axes.set_ylabel("test accuracy, %")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", alpha=0.25)
+
+
+def _draw_majority(axes: Axes, share: float) -> None:
+    """The majority class as a line, or as a note where the line would press the points together."""
+    low, high = axes.get_ylim()
+    far = share < low - 2 * (high - low)
+    if not far:
+        axes.axhline(share, color="#777777", linestyle="--", linewidth=1)
+    # The width is the panel's, the height the data's: at the right edge, above the line or the bottom.
+    text = f"majority class {share:.1f} " + ("(below) " if far else "")
+    style: dict[str, Any] = {"ha": "right", "va": "bottom", "color": "#555555", "fontsize": 9}
+    axes.text(0.995, low if far else share, text, transform=axes.get_yaxis_transform(), **style)
+
+
+def _draw_losses(panels: Any, cells: Sequence[Cell]) -> None:
+    for place, (axes, cell) in enumerate(zip(panels, cells, strict=True)):
+        best = cell.rows[0].best_round
+        for name, style in _CURVES:
+            curve = best.loss(name) if best is not None else []
+            if curve:
+                colour = PALETTE[place % len(PALETTE)]
+                axes.plot(range(1, len(curve) + 1), curve, style, color=colour, label=name)
+        axes.axvline(cell.rows[0].result.best_epoch, color="#777777", linewidth=0.8)
+        axes.set_title(_wrapped(cell), fontsize=10)
+        axes.set_xlabel("epoch")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(alpha=0.25)
+    panels[0].set_ylabel("hard-label loss, first split")
+    if panels[0].get_legend_handles_labels()[0]:
+        panels[0].legend(frameon=False, fontsize=9)
+
+
+def _conditional_panels(cells: Sequence[Cell], all_labels: Matrix | None) -> list[tuple[str, Matrix]]:
+    """Titles and matrices, of the first method that has them."""
+    for cell in cells:
+        rounds, best = cell.rows[0].rounds, cell.rows[0].best_round
+        if not rounds or best is None or rounds[0].conditional is None:
+            continue
+        panels = [("training labels", rounds[0].conditional)]
+        if best.round > 0 and best.conditional is not None:
+            panels.append((f"with pseudo-labels (round {best.round})", best.conditional))
+        if all_labels is not None:
+            panels.append(("all labels, for comparison", all_labels))
+        return panels
+    return []
+
+
+def _draw_conditionals(panels: Any, matrices: list[tuple[str, Matrix]]) -> None:
+    for axes, (title, matrix) in zip(panels, matrices, strict=True):
+        axes.imshow(matrix, cmap="cividis", vmin=0, vmax=1)
+        size = 9 if len(matrix) <= 8 else 6
+        for n, values in enumerate(matrix):
+            for m, value in enumerate(values):
+                ink = "white" if value < 0.55 else "black"
+                axes.text(m, n, f"{value:.2f}", ha="center", va="center", color=ink, fontsize=size)
+        axes.set_xticks(range(len(matrix)))
+        axes.set_yticks(range(len(matrix)))
+        axes.set_xlabel("neighbor's class")
+        axes.set_title(title, fontsize=10)
+    panels[0].set_ylabel("class")
+
+
+def _wrapped(cell: Cell) -> str:
+    words = cell.chosen.method.label.split(" ")
+    return "\n".join([words[0], *words[1:3], *(["…"] if len(words) > 3 else [])])
