@@ -116,6 +116,8 @@ def _print(found: Diagnosis) -> None:
         print_table("Test", ("", ""), rows)
     _print_classes(found)
     out.print(f"[bold]Verdict[/bold]: {found.verdict}", soft_wrap=True)
+    if found.training:
+        out.print(found.training.calibration, soft_wrap=True)
 
 
 def _print_classes(found: Diagnosis) -> None:

@@ -227,3 +227,12 @@ def test_the_plot_shows_every_number_of_the_conditional(monkeypatch):
 def test_a_plot_needs_a_known_ending(tmp_path):
     with pytest.raises(InputError, match=r"must end in \.png or \.svg, got d\.jpeg"):
         plot_diagnosis(diagnose("karate"), tmp_path / "d.jpeg")
+
+
+def test_the_exponents_say_how_much_neighbors_tell(data_root: Path) -> None:
+    independent = diagnose("csbm-heterophilic").training
+    hubs = diagnose("chameleon", data_root=data_root).training
+    nothing = diagnose("actor", data_root=data_root).training
+    assert independent is not None and "almost as if they were independent" in independent.calibration
+    assert hubs is not None and "hardly more than a few" in hubs.calibration
+    assert nothing is not None and "tell nothing" in nothing.calibration

@@ -10,12 +10,14 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from postel import statistics
+from postel.calibration import Exponents, fit_exponents
 from postel.datasets.diagnosis import measures
 from postel.datasets.diagnosis.result import AllLabels, Diagnosis, Evaluation, Structure, TrainingLabels
-from postel.datasets.diagnosis.verdict import verdict
+from postel.datasets.diagnosis.verdict import verdict, what_exponents_say
 from postel.datasets.load import load_dataset
 from postel.datasets.storage.stored_graph import UNLABELLED
 from postel.errors import InputError
+from postel.expected_statistics import expected_counts, log_evidence
 from postel.labels import KnownLabels
 from postel.posterior import posterior
 
@@ -170,7 +172,13 @@ def _training(edge_index: Tensor, y: Tensor, mask: Tensor, num_classes: int, sel
         posterior_best_is_true=float(right.mean()),
         posterior_best_is_true_with_neighbors=float(right[has_neighbor].mean()),
         largest_class_share=float(prior.max()),
+        calibration=what_exponents_say(_exponents(edge_index, known), bool(has_neighbor.any())),
     )
+
+
+def _exponents(edge_index: Tensor, known: KnownLabels) -> Exponents:
+    counts = expected_counts(edge_index, known, rows=known.index)
+    return fit_exponents(log_evidence(counts, known.classes), known.classes)
 
 
 def _evaluation(graph: Data, y: Tensor, num_classes: int) -> Evaluation:

@@ -85,6 +85,7 @@ class TrainingLabels:
         posterior_best_is_true: Share of training nodes whose most probable class is the true one.
         posterior_best_is_true_with_neighbors: The same among those with labelled neighbors.
         largest_class_share: Share of the largest class.
+        calibration: What the exponents of the calibrated posterior say, in one sentence.
     """
 
     train: int
@@ -95,6 +96,7 @@ class TrainingLabels:
     posterior_best_is_true: float
     posterior_best_is_true_with_neighbors: float
     largest_class_share: float
+    calibration: str
 
 
 @dataclass(frozen=True)
