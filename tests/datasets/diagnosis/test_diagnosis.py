@@ -229,7 +229,7 @@ def test_a_plot_needs_a_known_ending(tmp_path):
         plot_diagnosis(diagnose("karate"), tmp_path / "d.jpeg")
 
 
-def test_the_exponents_say_how_much_neighbors_tell(data_root: Path) -> None:
+def test_the_exponents_say_how_much_neighbors_tell(data_root) -> None:
     independent = diagnose("csbm-heterophilic").training
     hubs = diagnose("chameleon", data_root=data_root).training
     nothing = diagnose("actor", data_root=data_root).training
