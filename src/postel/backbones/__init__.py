@@ -31,10 +31,20 @@ __all__ = ["BACKBONES", "Backbone", "Custom", "ModelFn", "backbone_class", "make
 
 
 def backbone_class(name: str) -> type[Backbone]:
-    """The class of the backbone called ``name``.
+    """Return the class of a backbone.
 
-    >>> backbone_class("gcn").__name__
-    'GCN'
+    Args:
+        name: The backbone's name, one of ``BACKBONES``.
+
+    Returns:
+        The class.
+
+    Raises:
+        InputError: If there is no such backbone.
+
+    Example:
+        >>> backbone_class("gcn").__name__
+        'GCN'
     """
     if name not in _HOMES:
         raise InputError(f"unknown backbone {name!r}; choose one of {', '.join(BACKBONES)}, or pass a function")
@@ -42,12 +52,23 @@ def backbone_class(name: str) -> type[Backbone]:
 
 
 def make_backbone(backbone: str | ModelFn, in_channels: int, out_channels: int, **arguments: Any) -> Backbone:
-    """A fresh backbone by name, or around the module that ``model_fn(in_channels, out_channels)`` returns.
+    """Make a fresh backbone; its weights come from torch's global generator.
 
-    Weights come from torch's global generator.
+    Args:
+        backbone: A name, or a function ``model_fn(in_channels, out_channels)`` that returns a module.
+        in_channels: Number of features of a node.
+        out_channels: Number of classes.
+        **arguments: Further arguments of the backbone or of the function.
 
-    >>> make_backbone("gcn", 4, 2, hidden=8).last
-    Linear(8, 2)
+    Returns:
+        The backbone; a user's module is wrapped in one.
+
+    Raises:
+        InputError: If the name or an argument is unknown, or no module comes back.
+
+    Example:
+        >>> make_backbone("gcn", 4, 2, hidden=8).last
+        Linear(8, 2)
     """
     if callable(backbone):
         module = backbone(in_channels, out_channels, **arguments)

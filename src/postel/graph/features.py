@@ -43,7 +43,16 @@ class Features:
     def from_dense(
         cls, x: Tensor, *, device: torch.device | str = "cpu", dense_above: float = DENSE_ABOVE
     ) -> Features:
-        """The features of a dense tensor, kept sparse when at most ``dense_above`` of them are non-zero."""
+        """Take the features of a dense tensor.
+
+        Args:
+            x: The features [N, F].
+            device: Where to put it.
+            dense_above: Up to this share of non-zeros they are kept sparse.
+
+        Returns:
+            The features.
+        """
         if int(torch.count_nonzero(x)) > dense_above * x.numel():
             return cls(x.to(device=device, dtype=torch.float32).contiguous())
         return cls.from_scipy(scipy.sparse.csr_array(x.cpu().numpy()), device=device, dense_above=1.0)
@@ -52,7 +61,16 @@ class Features:
     def from_scipy(
         cls, x: Any, *, device: torch.device | str = "cpu", dense_above: float = DENSE_ABOVE
     ) -> Features:
-        """The features of a scipy sparse matrix."""
+        """Take the features of a scipy sparse matrix.
+
+        Args:
+            x: The features [N, F].
+            device: Where to put it.
+            dense_above: Above this share of non-zeros they are made dense.
+
+        Returns:
+            The features.
+        """
         x = scipy.sparse.csr_array(x).astype(np.float32)
         x.sum_duplicates()
         x.eliminate_zeros()

@@ -13,10 +13,17 @@ from postel.graph.sparse import SparseMatrix
 
 
 def without_self_loops(edge_index: Tensor) -> tuple[Tensor, Tensor]:
-    """Sources and targets of the entries that join two different nodes.
+    """Return the entries that join two different nodes.
 
-    >>> [part.tolist() for part in without_self_loops(torch.tensor([[0, 1, 1], [1, 1, 0]]))]
-    [[0, 1], [1, 0]]
+    Args:
+        edge_index: The entries, int64 [2, E].
+
+    Returns:
+        Their sources and their targets.
+
+    Example:
+        >>> [part.tolist() for part in without_self_loops(torch.tensor([[0, 1, 1], [1, 1, 0]]))]
+        [[0, 1], [1, 0]]
     """
     source, target = edge_index[0], edge_index[1]
     keep = source != target
@@ -24,11 +31,19 @@ def without_self_loops(edge_index: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def gcn_operator(edge_index: Tensor, num_nodes: int) -> SparseMatrix:
-    """D^-1/2 (A + I) D^-1/2 [N, N], every node with exactly one self-loop; degrees are of incoming entries.
+    """Return D^-1/2 (A + I) D^-1/2, every node with exactly one self-loop; degrees are of incoming entries.
 
-    >>> operator = gcn_operator(torch.tensor([[0, 1], [1, 0]]), 2)
-    >>> (operator @ torch.eye(2)).round(decimals=4).tolist()
-    [[0.5, 0.5], [0.5, 0.5]]
+    Args:
+        edge_index: The entries, int64 [2, E].
+        num_nodes: Number of nodes N.
+
+    Returns:
+        The operator [N, N].
+
+    Example:
+        >>> operator = gcn_operator(torch.tensor([[0, 1], [1, 0]]), 2)
+        >>> (operator @ torch.eye(2)).round(decimals=4).tolist()
+        [[0.5, 0.5], [0.5, 0.5]]
     """
     source, target = without_self_loops(edge_index)
     nodes = torch.arange(num_nodes, device=edge_index.device)
@@ -38,22 +53,38 @@ def gcn_operator(edge_index: Tensor, num_nodes: int) -> SparseMatrix:
 
 
 def adjacency_operator(edge_index: Tensor, num_nodes: int) -> SparseMatrix:
-    """D^-1/2 A D^-1/2 [N, N] without self-loops; degrees are of outgoing entries, and 0 weighs 0.
+    """Return D^-1/2 A D^-1/2 without self-loops; degrees are of outgoing entries, and 0 weighs 0.
 
     The symmetric Laplacian is I minus this; the scaled one of ChebNet is minus this.
 
-    >>> (adjacency_operator(torch.tensor([[0, 1], [1, 0]]), 3) @ torch.eye(3)).tolist()
-    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    Args:
+        edge_index: The entries, int64 [2, E].
+        num_nodes: Number of nodes N.
+
+    Returns:
+        The operator [N, N].
+
+    Example:
+        >>> (adjacency_operator(torch.tensor([[0, 1], [1, 0]]), 3) @ torch.eye(3)).tolist()
+        [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
     return _operator(*_adjacency_entries(edge_index, num_nodes), num_nodes)
 
 
 def bernstein_operators(edge_index: Tensor, num_nodes: int) -> tuple[SparseMatrix, SparseMatrix]:
-    """The Laplacian L = I - D^-1/2 A D^-1/2 and 2I - L, both [N, N].
+    """Return the Laplacian L = I - D^-1/2 A D^-1/2, and 2I - L.
 
-    >>> low, high = bernstein_operators(torch.tensor([[0, 1], [1, 0]]), 2)
-    >>> (low @ torch.eye(2)).tolist(), (high @ torch.eye(2)).tolist()
-    ([[1.0, -1.0], [-1.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]])
+    Args:
+        edge_index: The entries, int64 [2, E].
+        num_nodes: Number of nodes N.
+
+    Returns:
+        Both operators [N, N].
+
+    Example:
+        >>> low, high = bernstein_operators(torch.tensor([[0, 1], [1, 0]]), 2)
+        >>> (low @ torch.eye(2)).tolist(), (high @ torch.eye(2)).tolist()
+        ([[1.0, -1.0], [-1.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]])
     """
     source, target, weights = _adjacency_entries(edge_index, num_nodes)
     nodes = torch.arange(num_nodes, device=edge_index.device)
@@ -66,10 +97,18 @@ def bernstein_operators(edge_index: Tensor, num_nodes: int) -> tuple[SparseMatri
 
 
 def mean_operator(edge_index: Tensor, num_nodes: int) -> SparseMatrix:
-    """D^-1 A [N, N] without self-loops, the random walk: the mean over neighbors, 0 for a node without any.
+    """Return D^-1 A without self-loops, the random walk: the mean over neighbors, 0 for a node without any.
 
-    >>> (mean_operator(torch.tensor([[0, 1, 2], [1, 0, 1]]), 3) @ torch.eye(3)).tolist()
-    [[0.0, 1.0, 0.0], [0.5, 0.0, 0.5], [0.0, 0.0, 0.0]]
+    Args:
+        edge_index: The entries, int64 [2, E].
+        num_nodes: Number of nodes N.
+
+    Returns:
+        The operator [N, N].
+
+    Example:
+        >>> (mean_operator(torch.tensor([[0, 1, 2], [1, 0, 1]]), 3) @ torch.eye(3)).tolist()
+        [[0.0, 1.0, 0.0], [0.5, 0.0, 0.5], [0.0, 0.0, 0.0]]
     """
     source, target = without_self_loops(edge_index)
     degree = torch.bincount(target, minlength=num_nodes).to(torch.float32)

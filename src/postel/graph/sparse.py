@@ -39,7 +39,15 @@ class SparseMatrix:
 
     @classmethod
     def from_scipy(cls, matrix: Any, device: torch.device | str = "cpu") -> SparseMatrix:
-        """The same matrix as a scipy sparse one; repeated entries are added up."""
+        """Make the same matrix as a scipy sparse one; repeated entries are added up.
+
+        Args:
+            matrix: A scipy sparse matrix [R, C].
+            device: Where to put it.
+
+        Returns:
+            The matrix with its transpose.
+        """
         matrix = scipy.sparse.csr_array(matrix)
         matrix.sum_duplicates()
         rows = csr_tensor(matrix.indptr, matrix.indices, matrix.data, matrix.shape, device)
@@ -59,7 +67,18 @@ class SparseMatrix:
         shape: tuple[int, int],
         device: torch.device | str = "cpu",
     ) -> SparseMatrix:
-        """The matrix with ``values`` [E] at (``row``, ``column``); repeated entries are added up."""
+        """Make a matrix from its entries; repeated ones are added up.
+
+        Args:
+            row: The row of each entry [E].
+            column: The column of each entry [E].
+            values: The value of each entry [E].
+            shape: Rows and columns.
+            device: Where to put it.
+
+        Returns:
+            The matrix with its transpose.
+        """
         entries = (values.cpu().numpy(), (row.cpu().numpy(), column.cpu().numpy()))
         return cls.from_scipy(scipy.sparse.coo_array(entries, shape=shape), device)
 
@@ -95,10 +114,21 @@ class SparseMatrix:
 def csr_tensor(
     indptr: Any, indices: Any, values: Any, shape: tuple[int, ...], device: torch.device | str = "cpu"
 ) -> Tensor:
-    """A torch CSR tensor of float32 values over numpy or torch arrays, with 32-bit indices where they suffice.
+    """Make a torch CSR tensor of float32 values, with 32-bit indices where they suffice.
 
-    >>> csr_tensor([0, 1, 1], [1], [2.0], (2, 2)).to_dense().tolist()
-    [[0.0, 2.0], [0.0, 0.0]]
+    Args:
+        indptr: Where each row starts, [R + 1], as a numpy or torch array.
+        indices: The column of each entry [E].
+        values: The value of each entry [E].
+        shape: Rows and columns.
+        device: Where to put it.
+
+    Returns:
+        The CSR tensor.
+
+    Example:
+        >>> csr_tensor([0, 1, 1], [1], [2.0], (2, 2)).to_dense().tolist()
+        [[0.0, 2.0], [0.0, 0.0]]
     """
     small = max(len(indices), shape[0], shape[1]) <= _INT32_MAX
     index_type = np.int32 if small else np.int64
@@ -146,18 +176,35 @@ class Multiplier(Protocol):
     shape: tuple[int, int]
 
     def multiply(self, dense: Tensor, scale: float = 1.0) -> Tensor:
-        """``scale`` times the product with ``dense``."""
+        """Multiply with a dense matrix.
+
+        Args:
+            dense: A matrix [C, D].
+            scale: A factor for the product.
+
+        Returns:
+            The product [R, D].
+        """
 
 
 def csr_product(matrix: Tensor | Multiplier, dense: Tensor, scale: float = 1.0) -> Tensor:
-    """``scale * matrix @ dense`` [R, D] for a CSR tensor, without gradient.
+    """Return ``scale * matrix @ dense``, without gradient.
 
     A row of the product is a weighted sum of rows of ``dense``, which is what an embedding bag sums: on a CPU its
     kernel takes less than half the time of the sparse product once the rows are wide. For narrow ones,
     ``torch.mm`` fills the output with zeros twice before it multiplies; writing into an empty one does not.
 
-    >>> csr_product(csr_tensor([0, 1, 1], [1], [2.0], (2, 2)), torch.ones(2, 1)).tolist()
-    [[2.0], [0.0]]
+    Args:
+        matrix: A CSR tensor [R, C], or what stands in for one.
+        dense: A matrix [C, D].
+        scale: A factor for the product.
+
+    Returns:
+        The product [R, D].
+
+    Example:
+        >>> csr_product(csr_tensor([0, 1, 1], [1], [2.0], (2, 2)), torch.ones(2, 1)).tolist()
+        [[2.0], [0.0]]
     """
     if not isinstance(matrix, Tensor):
         return matrix.multiply(dense, scale)
@@ -170,11 +217,21 @@ def csr_product(matrix: Tensor | Multiplier, dense: Tensor, scale: float = 1.0) 
 
 
 def csr_multiply_add(matrix: Tensor | Multiplier, dense: Tensor, other: Tensor, weight: float) -> Tensor:
-    """``matrix @ dense + weight * other`` [R, D] in one step, without gradient.
+    """Return ``matrix @ dense + weight * other`` in one step, without gradient.
 
-    >>> matrix = csr_tensor([0, 1, 1], [1], [2.0], (2, 2))
-    >>> csr_multiply_add(matrix, torch.ones(2, 1), torch.ones(2, 1), 10.0).tolist()
-    [[12.0], [10.0]]
+    Args:
+        matrix: A CSR tensor [R, C], or what stands in for one.
+        dense: A matrix [C, D].
+        other: A matrix [R, D].
+        weight: The factor of ``other``.
+
+    Returns:
+        The sum [R, D].
+
+    Example:
+        >>> matrix = csr_tensor([0, 1, 1], [1], [2.0], (2, 2))
+        >>> csr_multiply_add(matrix, torch.ones(2, 1), torch.ones(2, 1), 10.0).tolist()
+        [[12.0], [10.0]]
     """
     if not isinstance(matrix, Tensor):
         return matrix.multiply(dense).add_(other, alpha=weight)
@@ -196,14 +253,23 @@ class _SparseProduct(torch.autograd.Function):
 
 
 def sparse_product(matrix: SparseMatrix, dense: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``matrix @ dense + bias`` [R, D]; its gradient uses the stored transpose.
+    """Return ``matrix @ dense + bias``; its gradient uses the stored transpose.
 
-    >>> row, column, values = torch.tensor([0, 1]), torch.tensor([1, 1]), torch.tensor([2.0, 3.0])
-    >>> matrix = SparseMatrix.from_entries(row, column, values, (2, 2))
-    >>> x = torch.ones(2, 1, requires_grad=True)
-    >>> sparse_product(matrix, x).sum().backward()
-    >>> x.grad.tolist()
-    [[0.0], [5.0]]
+    Args:
+        matrix: The matrix [R, C].
+        dense: A matrix [C, D].
+        bias: A bias [D], or None for no bias.
+
+    Returns:
+        The product [R, D], differentiable by ``dense`` and ``bias``.
+
+    Example:
+        >>> row, column, values = torch.tensor([0, 1]), torch.tensor([1, 1]), torch.tensor([2.0, 3.0])
+        >>> matrix = SparseMatrix.from_entries(row, column, values, (2, 2))
+        >>> x = torch.ones(2, 1, requires_grad=True)
+        >>> sparse_product(matrix, x).sum().backward()
+        >>> x.grad.tolist()
+        [[0.0], [5.0]]
     """
     if torch.is_grad_enabled():
         return _SparseProduct.apply(matrix, dense, bias)

@@ -28,21 +28,34 @@ def train(
     seed: int = 0,
     progress: bool = False,
 ) -> TrainingOutcome:
-    """The outcome of training the backbone that ``make`` returns, from fresh weights, on ``objective``.
+    """Train a backbone from fresh weights and keep those of the lowest validation loss.
 
-    ``watch`` must hold a set called "val": its loss alone decides about the best epoch and the stop. Weights and
-    dropout come from ``seed``; the caller's generators are left as they were.
+    Args:
+        make: Returns the backbone to train.
+        graph: The prepared graph.
+        objective: What to minimise.
+        watch: The sets to evaluate. The loss of the one called "val" decides about the best epoch and the stop.
+        settings: Learning rate, weight decay, limit on epochs and stop rule.
+        seed: Where weights and dropout come from; the caller's generators are left as they were.
+        progress: Whether to show a progress bar.
 
-    >>> from torch_geometric.data import Data
-    >>> from postel.backbones import make_backbone
-    >>> from postel.graph import prepare
-    >>> from postel.training.objective import SoftTargets
-    >>> graph = prepare(Data(x=torch.eye(4), edge_index=torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]])))
-    >>> objective = SoftTargets(torch.tensor([0, 2]), torch.eye(2))
-    >>> watch = Watch({"val": (torch.tensor([1, 3]), torch.tensor([0, 1]))}, num_nodes=4)
-    >>> outcome = train(lambda: make_backbone("gcn", 4, 2), graph, objective, watch, Settings(max_epochs=50))
-    >>> outcome.predictions.tolist(), outcome.epochs
-    ([0, 0, 1, 1], 50)
+    Returns:
+        The outcome.
+
+    Raises:
+        InputError: If no set is called "val", or the first step already diverges.
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> from postel.backbones import make_backbone
+        >>> from postel.graph import prepare
+        >>> from postel.training.objective import SoftTargets
+        >>> graph = prepare(Data(x=torch.eye(4), edge_index=torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]])))
+        >>> objective = SoftTargets(torch.tensor([0, 2]), torch.eye(2))
+        >>> watch = Watch({"val": (torch.tensor([1, 3]), torch.tensor([0, 1]))}, num_nodes=4)
+        >>> outcome = train(lambda: make_backbone("gcn", 4, 2), graph, objective, watch, Settings(max_epochs=50))
+        >>> outcome.predictions.tolist(), outcome.epochs
+        ([0, 0, 1, 1], 50)
     """
     with torch.no_grad(), seeded(seed, graph.device), progress_bar(settings.max_epochs, progress) as advance:
         backbone = make().to(graph.device)
@@ -64,10 +77,18 @@ def train(
 
 @contextmanager
 def progress_bar(total: int, shown: bool) -> Iterator[Callable[[], object]]:
-    """A function to call after every epoch: it moves a progress bar, or does nothing.
+    """Give a function to call after every epoch: it moves a progress bar, or does nothing.
 
-    >>> with progress_bar(3, shown=False) as advance:
-    ...     advance()
+    Args:
+        total: Number of epochs at most.
+        shown: Whether there is a bar.
+
+    Yields:
+        The function.
+
+    Example:
+        >>> with progress_bar(3, shown=False) as advance:
+        ...     advance()
     """
     if not shown:
         yield lambda: None

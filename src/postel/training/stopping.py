@@ -12,12 +12,20 @@ STOP_RULES: tuple[str, ...] = get_args(Stopping)
 
 
 def window_mean(losses: Sequence[float], window: int) -> bool:
-    """Whether the last loss exceeds the mean of the ``window`` before it, as the field's code has it.
+    """Say whether the last loss exceeds the mean of the ``window`` before it, as the field's code has it.
 
     Counting epochs from 0, the rule is silent until epoch ``window`` + 1.
 
-    >>> window_mean([3.0, 2.0, 1.0, 1.6], window=2), window_mean([3.0, 2.0, 1.0, 1.4], window=2)
-    (True, False)
+    Args:
+        losses: The validation losses so far.
+        window: Number of losses to look back on.
+
+    Returns:
+        Whether to stop.
+
+    Example:
+        >>> window_mean([3.0, 2.0, 1.0, 1.6], window=2), window_mean([3.0, 2.0, 1.0, 1.4], window=2)
+        (True, False)
     """
     if len(losses) <= window + 1:
         return False
@@ -25,10 +33,18 @@ def window_mean(losses: Sequence[float], window: int) -> bool:
 
 
 def patience(losses: Sequence[float], window: int) -> bool:
-    """Whether the last ``window`` losses brought no new minimum, as the paper's text has it.
+    """Say whether the last ``window`` losses brought no new minimum, as the paper's text has it.
 
-    >>> patience([3.0, 1.0, 2.0, 1.0], window=2), patience([3.0, 2.0, 1.0, 2.0], window=2)
-    (True, False)
+    Args:
+        losses: The validation losses so far.
+        window: Number of losses to look back on.
+
+    Returns:
+        Whether to stop.
+
+    Example:
+        >>> patience([3.0, 1.0, 2.0, 1.0], window=2), patience([3.0, 2.0, 1.0, 2.0], window=2)
+        (True, False)
     """
     if len(losses) <= window:
         return False
@@ -36,10 +52,20 @@ def patience(losses: Sequence[float], window: int) -> bool:
 
 
 def stop_rule(name: str) -> Callable[[Sequence[float], int], bool]:
-    """The rule called ``name``.
+    """Return a stop rule.
 
-    >>> stop_rule("patience").__name__
-    'patience'
+    Args:
+        name: Its name, one of ``STOP_RULES``.
+
+    Returns:
+        A function of the losses so far and the window.
+
+    Raises:
+        InputError: If there is no such rule.
+
+    Example:
+        >>> stop_rule("patience").__name__
+        'patience'
     """
     if name not in STOP_RULES:
         raise InputError(f"unknown stopping rule {name!r}; choose one of {', '.join(STOP_RULES)}")
