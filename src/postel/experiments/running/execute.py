@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import threading
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -26,6 +27,16 @@ Row = dict[str, Any]
 
 # Number of threads and random generators are the process's: two runs at once would change each other.
 _ALONE = threading.Lock()
+
+
+def _free_lock() -> None:
+    """Give a forked process a lock of its own: the thread that holds this one is not there."""
+    global _ALONE
+    _ALONE = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_free_lock)
 
 
 def execute(spec: RunSpec, data_root: str | None = None) -> Row:

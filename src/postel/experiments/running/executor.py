@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import partial
 
 from postel.experiments.running.claims import Claims
@@ -114,15 +114,17 @@ class _Study:
         self.under_way = {}
         busy = False
         try:
-            for outcome in pool(self._claimed(specs)):
-                busy = True
-                if isinstance(outcome, Failure):
-                    self._fail(self.under_way.pop(outcome.key), outcome.traceback)
-                else:
-                    self.under_way.pop(outcome["key"])
-                    if self.store is not None:
-                        self.store.add(outcome)
-                    self.settle(outcome)
+            # Closed at once when something is raised here: no worker goes on with what nobody will take.
+            with closing(pool(self._claimed(specs))) as outcomes:
+                for outcome in outcomes:
+                    busy = True
+                    if isinstance(outcome, Failure):
+                        self._fail(self.under_way.pop(outcome.key), outcome.traceback)
+                    else:
+                        self.under_way.pop(outcome["key"])
+                        if self.store is not None:
+                            self.store.add(outcome)
+                        self.settle(outcome)
         except WorkerDiedError:
             busy = True
             self.deaths.update(list(self.under_way))

@@ -7,15 +7,15 @@ import functools
 import gc
 import json
 import os
-import threading
-import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any
 
 from postel.errors import InputError, require_extra
 from postel.experiments.running.execute import Row, execute
+from postel.experiments.running.forks import can_fork, die_with, map_in_forks
 from postel.experiments.spec import RunSpec
 
 # Seconds for a cluster to answer, and for it to have a worker.
@@ -34,7 +34,8 @@ class Failure:
     traceback: str
 
 
-Pool = Callable[[Iterable[RunSpec]], Iterator[Row | Failure]]
+Outcomes = Generator[Row | Failure, None, None]
+Pool = Callable[[Iterable[RunSpec]], Outcomes]
 
 
 def attempt(spec: RunSpec, data_root: str | None) -> Row | Failure:
@@ -59,35 +60,46 @@ def _begin(study: int) -> None:
     # through it again and again is a tenth of the start. From here on it is left out of the search.
     gc.freeze()
     gc.enable()
-
-    def watch() -> None:
-        while os.getppid() == study:
-            time.sleep(1)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+    die_with(study)
 
 
-def one_by_one(specs: Iterable[RunSpec], data_root: str | None) -> Iterator[Row | Failure]:
+def one_by_one(specs: Iterable[RunSpec], data_root: str | None) -> Outcomes:
     """What came of ``specs``, run in this process."""
     for spec in specs:
         yield attempt(spec, data_root)
 
 
-def in_processes(specs: Iterable[RunSpec], data_root: str | None, workers: int) -> Iterator[Row | Failure]:
-    """What came of ``specs`` as it comes, run by ``workers`` processes; they stay warm for the next call."""
+def in_processes(specs: Iterable[RunSpec], data_root: str | None, workers: int) -> Outcomes:
+    """Run specs in processes of one thread each, which stay warm for the next call.
+
+    They are forked where that is safe (:func:`~postel.experiments.running.forks.can_fork`), else started anew.
+
+    Args:
+        specs: What to run; a spec is taken when a process is about to be free for it.
+        data_root: The folder of graph files, ``POSTEL_DATA``'s if None.
+        workers: How many processes.
+
+    Yields:
+        What came of the specs, as it comes.
+
+    Raises:
+        WorkerDiedError: If a process was killed or ran out of memory.
+    """
     joblib = require_extra("joblib", "experiments")
     broken = require_extra("joblib.externals.loky.process_executor", "experiments").BrokenProcessPool
     try:
+        if can_fork():
+            yield from map_in_forks(functools.partial(attempt, data_root=data_root), specs, workers)
+            return
         with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
             run = joblib.delayed(attempt_in_worker)
             calls = (run(spec, data_root, os.getpid()) for spec in specs)
             yield from _parallel(joblib, calls, workers, initializer=gc.disable)
-    except broken as error:
+    except (broken, BrokenProcessPool) as error:
         raise WorkerDiedError("a worker process was killed or ran out of memory") from error
 
 
-def on_cluster(specs: Iterable[RunSpec], data_root: str | None, scheduler: str) -> Iterator[Row | Failure]:
+def on_cluster(specs: Iterable[RunSpec], data_root: str | None, scheduler: str) -> Outcomes:
     """What came of ``specs`` as it comes, run by the workers of the Dask cluster whose scheduler is there.
 
     A worker that goes away costs a retry, which Dask makes by itself.
