@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ StoredRow = dict[str, Any]
 
 _SCORES = tuple(field.name for field in fields(Scores))
 _RESULT = tuple(field.name for field in fields(Result))
+# What a later release added has a default: lines of earlier ones do not have it.
+_ADDED = {field.name for field in fields(Result) if field.default is not MISSING}
 
 
 def flat_line(row: StoredRow) -> dict[str, Any]:
@@ -70,7 +72,8 @@ def row_of_line(line: Mapping[str, Any]) -> StoredRow:
             part: {name: values.pop(f"{part}_{name}") for name in _SCORES if f"{part}_{name}" in values} or None
             for part in ("val", "test")
         }
-        result = {name: scores[name] if name in scores else values.pop(name) for name in _RESULT}
+        said_of = [name for name in _RESULT if name in values or name not in _ADDED]
+        result = {name: scores[name] if name in scores else values.pop(name) for name in said_of}
         row = {"key": values.pop("key"), "spec": spec.model_dump(mode="json"), "result": result}
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"a line of results does not say what a run was: {error!r}") from error
