@@ -1,18 +1,18 @@
-"""A tuned study: one-hot, uniform and posterior labels, each with the same number of Optuna trials.
+"""A tuned study: one-hot, uniform and posterior labels, each with the same budget of trainings.
 
-Settings are chosen on validation nodes only; test nodes are looked at once, with the chosen setting. Every run and
-trial is kept as it finishes, so the same command goes on after an interruption and runs nothing twice.
+Settings are chosen on validation nodes only; test nodes are looked at once, with the chosen setting. Every run is
+kept as it finishes, so the same command goes on after an interruption and runs nothing twice.
 Run: python examples/tuned_study.py [STORE [DATASET]]; study.sqlite and csbm-heterophilic without them.
 """
 
 import sys
 
 from postel.experiments.intervals import bootstrap_interval, paired_difference
-from postel.experiments.search import tune
+from postel.experiments.search.stored import tune_dataset
 from postel.experiments.store import Store
 
 METHODS = ("one_hot", "ls", "postel")
-BUDGET, SPLITS, SEARCH_SPLITS = "7", 5, 2  # four learning rates first, then what is left for the method's settings
+BUDGET, SPLITS = "40", 5
 FIXED = {"weight_decay": 5e-4, "max_epochs": 60}
 
 store = Store(sys.argv[1] if len(sys.argv) > 1 else "study.sqlite")
@@ -20,25 +20,24 @@ dataset = sys.argv[2] if len(sys.argv) > 2 else "csbm-heterophilic"
 started = []
 accuracies = {}
 for method in METHODS:
-    cell = tune(
+    cell = tune_dataset(
         dataset,
         "gcn",
         method,
         protocol="stratified",
         splits=range(SPLITS),
-        search_splits=SEARCH_SPLITS,
         budget=BUDGET,
         store=store,
         workers=1,
         fixed=FIXED,
         on_start=started.append,  # told of runs that are really run, not of those in the store
     )
-    tests = [row["result"]["test"] for row in store.rows(cell["run_keys"])]
+    tests = [row["result"]["test"] for row in store.rows(cell.run_keys)]
     accuracies[method] = [100 * test["accuracy"] for test in tests]
     mean = bootstrap_interval(accuracies[method])
-    setting = {"lr": cell["settings"]["lr"], **cell["method"]["params"]}
+    setting = {"lr": cell.chosen.lr, **cell.chosen.method.params}
     print(f"{method:8} {' '.join(f'{name}={value:g}' for name, value in setting.items())}")
-    print(f"         {cell['budget']['text']}; validation {100 * cell['validation']['accuracy']:.1f} %")
+    print(f"         {cell.spent.text}; validation {100 * cell.validation['accuracy']:.1f} %")
     print(f"         test {mean.mean:.1f} % [{mean.low:.1f}, {mean.high:.1f}] over {SPLITS} splits")
     if method != METHODS[0]:
         gain = paired_difference(accuracies[method], accuracies[METHODS[0]])

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from postel import functional as functional
     from postel.datasets import diagnose as diagnose
     from postel.datasets import load_dataset as load_dataset
+    from postel.experiments.search.tune import tune as tune
     from postel.labels import KnownLabels as KnownLabels
     from postel.settings import PosteLSettings as PosteLSettings
     from postel.smoothers import ALS as ALS
@@ -39,6 +40,7 @@ _HOMES = {
     "diagnose": "postel.datasets",
     "functional": "postel.functional",
     "load_dataset": "postel.datasets",
+    "tune": "postel.experiments.search.tune",
 }
 
 __all__ = [*_HOMES, "__version__"]

@@ -9,7 +9,7 @@ import pytest
 from cli.commands import Here
 from experiments.studies import tiny_specs
 from postel.experiments.running.executor import run_all
-from postel.experiments.search import tune
+from postel.experiments.search.stored import tune_dataset
 from postel.experiments.store import Store
 
 
@@ -25,7 +25,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = Store(folder / "postel.sqlite")
     run_all(tiny_specs(1), workers=1, store=store)
     fixed = {"max_epochs": 20}
-    tune("karate", "gcn", "one_hot", splits=range(2), budget="fixed", store=store, workers=1, fixed=fixed)
+    tune_dataset("karate", "gcn", "one_hot", splits=range(2), budget="fixed", store=store, workers=1, fixed=fixed)
     return folder
 
 

@@ -8,7 +8,7 @@ import pytest
 from cli.commands import Here, interrupt, postel
 from postel.experiments.store import Store
 
-SMALL = ("--splits", "3", "--search-splits", "2", "--max-epochs", "20", "--workers", "1")
+SMALL = ("--splits", "3", "--max-epochs", "5", "--workers", "1")
 
 
 @pytest.fixture
@@ -18,19 +18,23 @@ def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 def test_tune_prints_cells_that_the_store_keeps_and_goes_on(here: Here, tmp_path: Path) -> None:
     files = ("--store", "s.sqlite", "--storage", "trials.sqlite")
-    arguments = ("tune", "karate", "--backbone", "gcn", "--budget", "5", *SMALL, *files, "--json")
+    arguments = ("tune", "karate", "--backbone", "gcn", "--budget", "30", *SMALL, *files, "--json")
     done = here(*arguments, "--method", "one_hot", "--method", "postel", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    cells = json.loads(done.stdout)["cells"]
+    told = json.loads(done.stdout)
+    assert told["recommended"] in ("one_hot", "postel") and "points on validation nodes" in told["reason"]
+    assert "--storage trials.sqlite is not used" in done.stderr
+    cells = told["cells"]
     assert [cell["method"]["name"] for cell in cells] == ["one_hot", "postel"]
-    assert {cell["budget"]["text"] for cell in cells} == {"5 trials, 2 search splits"}
+    assert cells[0]["budget"]["text"] == "30 trainings: 8 of 8 settings on 3 splits; 24 trainings"
+    assert cells[1]["budget"]["trainings"] <= 36 and cells[1]["budget"]["method_searched"]
     for cell in cells:
         accuracies = [
             100 * row["result"]["test"]["accuracy"] for row in Store(tmp_path / "s.sqlite").rows(cell["run_keys"])
         ]
         assert len(accuracies) == 3
         assert cell["test"]["accuracy"]["mean"] == pytest.approx(sum(accuracies) / 3)
-    assert (tmp_path / "trials.sqlite").exists()
+    assert not (tmp_path / "trials.sqlite").exists()
     rows = len(Store(tmp_path / "s.sqlite"))
     again = here(*arguments, "--method", "one_hot", "--method", "postel", cwd=tmp_path)
     assert json.loads(again.stdout)["cells"] == cells and len(Store(tmp_path / "s.sqlite")) == rows
@@ -42,25 +46,26 @@ def test_tune_prints_the_budget_beside_the_numbers(here: Here, tmp_path: Path) -
     said = " ".join(done.stdout.split())
     assert "18" in said and "validation" in said and "test acc." in said
     assert "Settings are chosen by mean validation accuracy" in said
-    assert (tmp_path / "postel.sqlite").exists() and (tmp_path / "postel.trials.sqlite").exists()
+    assert "one_hot" in said and ("Train on one-hot labels" in said or "Use uniform" in said)
+    assert (tmp_path / "postel.sqlite").exists()
 
 
 def test_help_has_an_example(here: Here, tmp_path: Path) -> None:
     done = here("tune", "--help", cwd=tmp_path)
     assert done.returncode == 0 and "Example: postel tune" in done.stdout
-    for option in ("--budget", "--search-splits", "--storage", "--scheduler", "--store", "--json"):
+    for option in ("--budget", "--search-splits", "--scheduler", "--store", "--json"):
         assert option in done.stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--budget", "lots"), "a budget is a number of trials (16), of minutes (30m), grid or fixed, got 'lots'"),
+        (("--budget", "lots"), "a budget is a number of trainings above 0 (400), of minutes (30m), standard"),
+        (("--budget", "0"), "got '0'"),
         (("--method", "magic"), "there is no method 'magic'"),
         (("--backbone", "transformer"), "transformer"),
         (("--fix", "depth=3"), "'depth' cannot be fixed"),
         (("--fix", "lr"), "--fix takes key=value"),
-        (("--storage", "oracle://nowhere"), "cannot be used as a storage of trials"),
         (("--store", "/proc/x.sqlite"), "cannot be used as a store"),
     ],
 )
@@ -74,8 +79,8 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
 
 
 def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Path) -> None:
-    arguments = ("tune", "csbm-homophilic", "-m", "postel", "--budget", "4", "--splits", "2", "--workers", "1")
-    arguments += ("--search-splits", "1", "--max-epochs", "60", "--store", "s.sqlite")
+    arguments = ("tune", "csbm-homophilic", "-m", "postel", "--budget", "12", "--splits", "2", "--workers", "1")
+    arguments += ("--max-epochs", "60", "--store", "s.sqlite")
     store = tmp_path / "s.sqlite"
     code, said = interrupt(*arguments, cwd=tmp_path, ready=store)
     assert code == 130 and "the same command goes on from there" in said and "Traceback" not in said
@@ -83,4 +88,4 @@ def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Path) -> None:
     assert kept > 0 and Store(store).cells() == []
     done = postel(*arguments, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["cells"][0]["budget"]["trials"] == 4
+    assert [cell["method"]["name"] for cell in json.loads(done.stdout)["cells"]] == ["one_hot", "postel"]

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from postel.experiments.comparison import comparison_specs
+from postel.experiments.results import Cell
 from postel.experiments.running import workers
 from postel.experiments.running.execute import Row, execute
 from postel.experiments.running.executor import run_all
-from postel.experiments.search import tune
+from postel.experiments.search.stored import tune_dataset
 from postel.experiments.spec import MethodSpec, RunSpec
 from postel.experiments.store import Store
 
@@ -50,16 +51,14 @@ def study(folder: Path, workers: int) -> None:
     run_all(tiny_specs(), workers=workers, store=Store(folder / "rows.sqlite"))
 
 
-def search(folder: Path, workers: int, storage: str | None = None) -> dict[str, Any]:
-    return tune(
+def search(folder: Path, workers: int) -> Cell:
+    return tune_dataset(
         "karate",
         "gcn",
         "postel",
         splits=range(4),
-        search_splits=3,
-        budget="10",
+        budget="40",
         store=Store(folder / "rows.sqlite"),
-        storage=storage,
         workers=workers,
         fixed={"max_epochs": 20},
     )
@@ -133,8 +132,6 @@ if __name__ == "__main__":
         killed_again_and_again(study, place, int(sys.argv[3]))
     elif command == "kill-search":
         killed_again_and_again(search, place, int(sys.argv[3]))
-    elif command == "search":
-        search(place, 1, sys.argv[3])
     elif command == "run":
         study(place, int(sys.argv[3]))
     elif command == "two-studies":

@@ -10,7 +10,7 @@ import pytest
 from experiments.studies import METHODS, tiny_specs
 from postel.errors import InputError
 from postel.experiments.running.executor import run_all
-from postel.experiments.search import tune
+from postel.experiments.search.stored import tune_dataset
 from postel.experiments.store import Store
 from postel.experiments.store.folder import open_results, read_archive, write_archive
 from postel.experiments.store.measured import Measurements
@@ -31,9 +31,9 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Store:
         ("postel", "gcn", "table-main"),
         ("ls", "appnp", "figure-loss"),
     ):
-        tune("karate", backbone, method, splits=range(3), budget="2", store=store, workers=1, fixed=fixed,
+        tune_dataset("karate", backbone, method, splits=range(3), budget="2", store=store, workers=1, fixed=fixed,
              target=target)  # fmt: skip
-    tune("karate", "gcn", "postel", splits=range(2), budget="fixed", store=store, workers=1, fixed=fixed,
+    tune_dataset("karate", "gcn", "postel", splits=range(2), budget="fixed", store=store, workers=1, fixed=fixed,
          pseudo_labels=1)  # fmt: skip
     Measurements(store).put("figure-tsne", "some", {"points": [[0.123456789, 2]], "classes": [3]})
     return store
@@ -117,8 +117,10 @@ def test_what_is_broken_is_one_sentence(archive: Path, tmp_path: Path) -> None:
 def test_a_cell_of_a_search_by_hand_is_taken_up_by_the_table(tmp_path: Path) -> None:
     store = Store(tmp_path / "rows.sqlite")
     spelled_out = {"max_epochs": 1000, "stopping": "window-mean", "lr": 0.05, "weight_decay": 0.0}
-    tune("karate", "gcn", "one_hot", splits=range(2), budget="fixed", store=store, workers=1, fixed=spelled_out)
-    tune("karate", "gcn", "one_hot", splits=range(2), budget="2", store=store, workers=1,
+    tune_dataset(
+        "karate", "gcn", "one_hot", splits=range(2), budget="fixed", store=store, workers=1, fixed=spelled_out
+    )
+    tune_dataset("karate", "gcn", "one_hot", splits=range(2), budget="2", store=store, workers=1,
          fixed={"max_epochs": 1000, "stopping": "window-mean"})  # fmt: skip
     options = Options(datasets=("karate",), backbones=("gcn",), methods=("one_hot",), splits=2, budget="2")
     (row,) = find_target("table-main").render(store, options).values.records()

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import optuna
 import pytest
+from postel.experiments.proposals import METHOD_TRIALS, NETWORK_TRIALS, propose
+from postel.experiments.spaces import size_of, space_of, start_of
+from postel.experiments.trials import Trials, storage_url
 
 from experiments.studies import as_nobody
 from postel.backbones import BACKBONES, make_backbone
@@ -17,14 +20,11 @@ from postel.datasets.storage.graph_file import write_graph_file
 from postel.datasets.storage.stored_graph import StoredGraph
 from postel.datasets.synthetic import csbm
 from postel.experiments.budget import Budget
-from postel.experiments.proposals import METHOD_TRIALS, NETWORK_TRIALS, propose
 from postel.experiments.running import executor, workers
 from postel.experiments.running.execute import Row
 from postel.experiments.search import tune
-from postel.experiments.spaces import size_of, space_of, start_of
 from postel.experiments.spec import MethodSpec, RunSpec
 from postel.experiments.store import Store
-from postel.experiments.trials import Trials, storage_url
 from postel.smoothers import SMOOTHERS
 
 

@@ -49,9 +49,9 @@ Storage = Annotated[
     str | None,
     typer.Option(
         "--storage",
-        help="Where Optuna keeps the trials: a file, or a URL as postgresql://host/base for many machines. A file "
-        "beside the store without it.",
+        help="Not needed any more: the rows in the store are all that a search goes on from.",
         show_default=False,
+        hidden=True,
     ),
 ]
 Scheduler = Annotated[
@@ -67,6 +67,18 @@ Overwrite = Annotated[
     typer.Option("--overwrite", help="Replace what is there, if this command could have written it."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of a table.")]
+
+
+def tell_unused_storage(storage: str | None) -> None:
+    """Say that trials are no longer kept, if somebody names a place for them.
+
+    Args:
+        storage: What ``--storage`` was given.
+    """
+    if storage is not None:
+        from postel.cli.console import notes
+
+        notes.print(f"--storage {storage} is not used: a search goes on from the rows in the store alone")
 
 
 def pseudo_label_rounds(text: str) -> bool | int:

@@ -87,7 +87,7 @@ class StudyView:
         self._show()
 
     def trial(self, done: int, limit: int) -> None:
-        """``done`` trials of at most ``limit`` are finished."""
+        """``done`` of about ``limit`` trainings are spent."""
         self._appear()
         self.progress.update(self.bar, completed=done, total=limit)
 

@@ -51,7 +51,7 @@ def reproduce(
         int | None,
         typer.Option(
             "--search-splits",
-            help="On how many of them settings are compared; 3 without it.",
+            help="On how many of them settings are compared at most; all of them without it.",
             min=1,
             show_default=False,
         ),
@@ -63,8 +63,8 @@ def reproduce(
         str | None,
         typer.Option(
             "--budget",
-            help="Search for each cell: 16 (trials), 30m (minutes), grid, or fixed (none). "
-            "Without it 16 for tables of accuracy, fixed for figures and times.",
+            help="Search for each cell: 400 (trainings), 30m (minutes), standard (rungs of full size), grid, or "
+            "fixed (none). Without it standard for tables of accuracy, fixed for figures and times.",
             show_default=False,
         ),
     ] = None,
@@ -93,7 +93,7 @@ def reproduce(
     Runs are kept in the store as they finish: after an interruption the same command goes on, and tables that
     share cells share their runs.
 
-    Example: postel reproduce table-main --datasets texas,cornell --backbones gcn --budget 16 --out paper
+    Example: postel reproduce table-main --datasets texas,cornell --backbones gcn --budget 400 --out paper
     """
     from postel.cli.console import out as screen
     from postel.cli.console import print_json
@@ -121,9 +121,9 @@ def reproduce(
         max_epochs=max_epochs,
         workers=workers,
         scheduler=scheduler,
-        storage=storage,
         data_root=data_root,
     )
+    options.tell_unused_storage(storage)
     target.plan(chosen)  # what does not fit is told before the store is made
     if store.is_dir() and not render_only:
         raise InputError(

@@ -21,19 +21,29 @@ def tune(
             "--method",
             "-m",
             help="A method; what it carries, as in postel:beta=0.4, is not searched. May be repeated: each method "
-            "has the same budget.  [default: postel]",
+            "has the same budget, and one-hot labels always take part.  [default: postel]",
             show_default=False,
         ),
     ] = None,
     backbone: options.Backbone = "gcn",
     budget: Annotated[
         str,
-        typer.Option("--budget", help="Trials (16), minutes (30m), the full grid (grid) or no search (fixed)."),
-    ] = "16",
+        typer.Option(
+            "--budget",
+            help="For each method: trainings (200), minutes (30m), rungs of full size (standard), the full grid "
+            "(grid) or no search (fixed).",
+        ),
+    ] = "200",
     splits: options.Splits = 10,
     search_splits: Annotated[
-        int, typer.Option("--search-splits", help="On how many of them settings are compared.", min=1)
-    ] = 3,
+        int | None,
+        typer.Option(
+            "--search-splits",
+            help="On how many of them settings are compared at most; all of them without it.",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
     protocol: options.Protocol = "paper",
     recipe: options.Recipe = "paper",
     pseudo_labels: options.PseudoLabels = "yes",
@@ -58,27 +68,34 @@ def tune(
 ) -> None:
     """Search for the best setting of methods on one dataset, each with the same budget, on validation nodes only.
 
-    The first 8 trials are settings of the network (learning rate, weight decay, ...), the same for every method,
-    and the next 4 of the method; TPE takes over then. So fewer than 9 trials leave alpha and beta as they are.
+    Settings of network and method are tried together, first spread evenly, then where they promise most; the
+    better ones are compared on more splits, with pseudo-labels, and at last on all splits. Soft labels are
+    recommended only where they beat one-hot labels by more than the standard error of the difference.
 
-    Runs and trials are kept as they finish: after an interruption the same command goes on.
+    Runs are kept as they finish: after an interruption the same command goes on.
 
-    Example: postel tune texas --backbone gcn -m one_hot -m postel --budget 16 --splits 10 --search-splits 3
+    Example: postel tune texas --backbone gcn -m uniform -m postel --budget 200 --splits 10
     """
     from postel.cli.console import notes, print_json
     from postel.cli.progress import StudyView
     from postel.experiments.budget import Budget
-    from postel.experiments.search import tune as search
+    from postel.experiments.search.stored import recommended, tune_dataset
+    from postel.experiments.spec import MethodSpec
     from postel.experiments.store import Store
 
     chosen = Budget.parse(budget)
+    options.tell_unused_storage(storage)
     kept = Store(store)
+    asked = list(methods or ["postel"])
+    if not any(MethodSpec.parse(method).name == "one_hot" for method in asked):
+        asked.insert(0, "one_hot")
     settings = {**options.key_values(fixed, "--fix"), "max_epochs": max_epochs, "stopping": stopping}
     cells = []
-    for method in methods or ["postel"]:
-        with StudyView(f"{dataset}, {backbone}, {method}: trials", None, workers, quiet=as_json) as view:
+    chosen_cells = []
+    for method in asked:
+        with StudyView(f"{dataset}, {backbone}, {method}: trainings", None, workers, quiet=as_json) as view:
             try:
-                cell = search(
+                found = tune_dataset(
                     dataset,
                     backbone,
                     method,
@@ -88,7 +105,6 @@ def tune(
                     search_splits=search_splits,
                     budget=chosen,
                     store=kept,
-                    storage=storage,
                     workers=workers,
                     scheduler=scheduler,
                     data_root=data_root,
@@ -98,19 +114,22 @@ def tune(
                     on_row=view.row,
                     on_start=view.start,
                     on_failure=view.failure,
-                    on_trial=view.trial,
+                    on_progress=view.trial,
                 )
             except KeyboardInterrupt:
                 view.stop()
                 notes.print(f"interrupted: all runs are kept in {store}; the same command goes on from there")
                 raise typer.Exit(130) from None
+        cell = found.as_dict()
+        chosen_cells.append(found)
         if cell["failed"]:
             notes.print(f"{cell['failed']} of {splits} runs of the chosen setting failed and are left out")
         cells.append({**cell, "test": _test(cell, kept)})
+    name, reason = recommended(chosen_cells, kept)
     if as_json:
-        print_json({"cells": cells})
+        print_json({"cells": cells, "recommended": name, "reason": reason})
     else:
-        _print(cells)
+        _print(cells, reason)
 
 
 def _test(cell: dict[str, Any], store: Store) -> dict[str, Any]:
@@ -128,7 +147,7 @@ def _test(cell: dict[str, Any], store: Store) -> dict[str, Any]:
     }
 
 
-def _print(cells: list[dict[str, Any]]) -> None:
+def _print(cells: list[dict[str, Any]], reason: str) -> None:
     from postel.cli.console import out, plus_minus, print_table
     from postel.experiments.intervals import Interval
     from postel.experiments.spec import MethodSpec
@@ -149,15 +168,16 @@ def _print(cells: list[dict[str, Any]]) -> None:
                 name,
                 " ".join(setting),
                 cell["budget"]["text"],
-                f"{100 * found['accuracy']:.2f}",
+                f"{100 * found['accuracy']:.2f} ±{100 * found['error']:.2f}",
                 *test,
             ]
         )
     first = cells[0]
     title = f"{first['dataset']}: {first['backbone']}, {len(first['splits'])} {first['protocol']} splits, %"
     print_table(title, ["method", "setting", "budget", "validation", "test acc.", "macro-F1"], lines, left=3)
+    out.print(reason)
     out.print(
-        "Settings are chosen by mean validation accuracy over the search splits, then by validation loss; test "
-        "nodes have no say. ±: 95 % bootstrap interval.",
+        "Settings are chosen by mean validation accuracy, near ties by the loss after temperature scaling; test "
+        "nodes have no say. ± of validation: standard error; of test: 95 % bootstrap interval.",
         style="dim",
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Literal
 
 from postel.errors import InputError
@@ -13,48 +12,68 @@ from postel.errors import InputError
 
 @dataclass(frozen=True)
 class Budget:
-    """A number of trials, of minutes, the full grid, or none at all: the defaults as they are.
+    """What the search of one method may spend: trainings, minutes, the standard rungs, the full grid, or nothing.
 
-    >>> Budget.parse("16"), Budget.parse("1.5m").text(40, 3)
-    (Budget(kind='trials', amount=16), '40 trials in 1.5 minutes, 3 search splits')
+    Args:
+        kind: ``"trainings"``, ``"minutes"``, ``"standard"``, ``"grid"`` or ``"fixed"`` (no search, defaults as
+            they are). Cells of version 0.1 have ``"trials"``.
+        amount: How many trainings or minutes; 0 for the other kinds.
+
+    Example:
+        >>> Budget.parse("400"), Budget.parse("1.5m")
+        (Budget(kind='trainings', amount=400), Budget(kind='minutes', amount=1.5))
     """
 
-    kind: Literal["fixed", "grid", "trials", "minutes"]
+    kind: Literal["fixed", "grid", "standard", "trainings", "minutes", "trials"]
     amount: float = 0
 
     @classmethod
-    def parse(cls, text: str) -> Budget:
-        """From ``16`` (trials), ``30m`` (minutes), ``grid`` or ``fixed``."""
-        found = re.fullmatch(r"([0-9]*\.?[0-9]+)(m?)", text.strip())
-        if text in ("grid", "fixed"):
-            return cls("grid" if text == "grid" else "fixed")
-        if found is None or float(found[1]) == 0 or not (found[2] or float(found[1]).is_integer()):
-            raise InputError(f"a budget is a number of trials (16), of minutes (30m), grid or fixed, got {text!r}")
-        return cls("minutes", float(found[1])) if found[2] else cls("trials", int(found[1]))
+    def parse(cls, text: str | int) -> Budget:
+        """Returns the budget that a user wrote.
 
-    def text(
-        self,
-        trials: int,
-        search_splits: int,
-        size: int | None = None,
-        given: Mapping[str, object] = MappingProxyType({}),
-    ) -> str:
-        """The budget in words, to be printed beside every number that it led to.
+        Args:
+            text: ``400`` (trainings), ``30m`` (minutes), ``standard``, ``grid`` or ``fixed``.
 
-        ``trials`` is how many were run and ``size`` how many settings there are; ``given`` was set by hand.
-
-        >>> Budget("trials", 16).text(8, 3, size=8), Budget("fixed").text(0, 0, given={"lr": 0.05})
-        ('all 8 settings within 16 trials, 3 search splits', 'no search: defaults but lr=0.05')
+        Raises:
+            InputError: If it is none of these, or 0.
         """
-        over = f"{search_splits} search split{'s' if search_splits != 1 else ''}"
+        written = str(text).strip()
+        if written in ("standard", "grid", "fixed"):
+            return cls(written)  # type: ignore[arg-type]
+        found = re.fullmatch(r"([0-9]*\.?[0-9]+)(m?)", written)
+        if found is None or float(found[1]) == 0 or not (found[2] or float(found[1]).is_integer()):
+            raise InputError(
+                f"a budget is a number of trainings above 0 (400), of minutes (30m), standard, grid or fixed, "
+                f"got {written!r}"
+            )
+        return cls("minutes", float(found[1])) if found[2] else cls("trainings", int(found[1]))
+
+    @property
+    def limit(self) -> str:
+        """The budget in a few words.
+
+        Example:
+            >>> Budget("minutes", 30).limit, Budget("standard").limit
+            ('30 minutes', 'standard rungs')
+        """
+        if self.kind in ("trainings", "minutes", "trials"):
+            return f"{self.amount:g} {self.kind}"
+        return {"fixed": "no search", "grid": "the full grid", "standard": "standard rungs"}[self.kind]
+
+    def text(self, spent: str, given: Mapping[str, object]) -> str:
+        """Returns the budget and what was spent of it, to be printed beside every number that it led to.
+
+        Args:
+            spent: What the rungs did, in words; empty without a search.
+            given: Settings that were set by hand.
+
+        Example:
+            >>> Budget("trainings", 400).text("72 of 72 settings on 3 splits", {})
+            '400 trainings: 72 of 72 settings on 3 splits'
+            >>> Budget("fixed").text("", {"lr": 1})
+            'no search: defaults but lr=1'
+        """
         if self.kind == "fixed":
             told = " ".join(f"{name}={value}" for name, value in given.items())
             return f"no search: defaults but {told}" if told else "no search: default settings"
-        if self.kind == "grid":
-            return f"the full grid of {trials} settings, {over}"
-        limit = f"{self.amount:g} minutes" if self.kind == "minutes" else f"{self.amount:g} trials"
-        if trials == size:
-            return f"all {trials} settings within {limit}, {over}"
-        if self.kind == "minutes":
-            return f"{trials} trials in {limit}, {over}"
-        return f"{trials} trials, {over}"
+        return f"{self.limit}: {spent}"

@@ -1,4 +1,9 @@
-"""How sure a mean over splits is: bootstrap intervals, paired differences, permutation tests; all seeded."""
+"""How sure a mean over splits is: intervals, paired differences, tests, and what many comparisons cost.
+
+The plain bootstrap and the sign-flip test take splits for independent. They are not: splits of one graph share
+nodes. The corrected resampled t of Nadeau and Bengio (2003) widens the interval for that, and Holm's correction
+(1979) asks more of each line the more lines a table has.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import t as student
+
+#: Test nodes to training nodes where a row does not say: a fifth to three fifths.
+NOMINAL_RATIO = 1 / 3
 
 # Up to this many pairs all sign flips are tried, so that the p-value is exact.
 _EXACT_PAIRS = 14
@@ -28,10 +37,20 @@ class Interval:
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """Mean difference of two methods over the same splits, its interval, and a permutation test's p-value."""
+    """Mean difference of two methods over the same splits, and how sure it is.
+
+    Args:
+        interval: The mean with its bootstrap interval, as if splits were independent.
+        p_value: The p-value of an exact sign-flip test, as if splits were independent.
+        resampled: The mean with the interval of the corrected resampled t, which allows for shared nodes; None
+            with fewer than two splits.
+        resampled_p: The p-value of the corrected resampled t; 1 with fewer than two splits.
+    """
 
     interval: Interval
     p_value: float
+    resampled: Interval | None = None
+    resampled_p: float = 1.0
 
 
 def bootstrap_interval(
@@ -75,11 +94,71 @@ def sign_flip_p_value(differences: Sequence[float], *, resamples: int = 100_000,
     return float((1 + (np.abs(signs @ pairs) >= bound).sum()) / (1 + resamples))
 
 
-def paired_difference(ours: Sequence[float], theirs: Sequence[float], *, seed: int = 0) -> PairedDifference:
-    """What ``ours`` gains over ``theirs``, value by value of the same splits.
+def resampled_t(
+    differences: Sequence[float], *, ratio: float = NOMINAL_RATIO, level: float = 0.95
+) -> tuple[Interval, float]:
+    """Returns the interval and two-sided p-value of a mean difference over splits that share nodes.
 
-    >>> paired_difference([0.8, 0.9], [0.7, 0.8]).p_value
-    0.5
+    The variance of the mean is ``(1 / J + ratio)`` times that of the J differences, where independent splits would
+    have ``1 / J``: more splits of the same nodes never make it arbitrarily sure.
+
+    Args:
+        differences: One difference per split; at least two.
+        ratio: Test nodes to training nodes.
+        level: The interval's level.
+
+    Example:
+        >>> interval, p = resampled_t([1.0, 2.0, 3.0], ratio=0.0)
+        >>> round(interval.low, 3), round(interval.high, 3), round(p, 4)
+        (-0.484, 4.484, 0.0742)
+    """
+    sample = np.asarray(differences, dtype=np.float64)
+    if sample.size < 2:
+        raise ValueError(f"a t interval needs at least two values, got {sample.size}")
+    mean = float(sample.mean())
+    error = float(np.sqrt((1 / sample.size + ratio) * sample.var(ddof=1)))
+    half = float(student.ppf((1 + level) / 2, sample.size - 1)) * error
+    if error == 0.0:
+        return Interval(mean, mean, mean), 1.0 if mean == 0.0 else 0.0
+    return Interval(mean, mean - half, mean + half), float(2 * student.sf(abs(mean) / error, sample.size - 1))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Returns p-values corrected for their number, so that all of them together err in 5 % of tables.
+
+    Args:
+        p_values: The p-values of the lines of one table.
+
+    Example:
+        >>> holm([0.01, 0.04, 0.03])
+        [0.03, 0.06, 0.06]
+    """
+    order = sorted(range(len(p_values)), key=lambda place: p_values[place])
+    corrected = [0.0] * len(p_values)
+    largest = 0.0
+    for rank, place in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        corrected[place] = largest
+    return corrected
+
+
+def paired_difference(
+    ours: Sequence[float], theirs: Sequence[float], *, ratio: float = NOMINAL_RATIO, seed: int = 0
+) -> PairedDifference:
+    """Returns what ``ours`` gains over ``theirs``, value by value of the same splits.
+
+    Args:
+        ours: One value per split.
+        theirs: One value for each of the same splits.
+        ratio: Test nodes to training nodes, which says how much splits overlap.
+        seed: The seed of the bootstrap.
+
+    Example:
+        >>> paired_difference([0.8, 0.9], [0.7, 0.8]).p_value
+        0.5
     """
     differences = (np.asarray(ours, dtype=np.float64) - np.asarray(theirs, dtype=np.float64)).tolist()
-    return PairedDifference(bootstrap_interval(differences, seed=seed), sign_flip_p_value(differences, seed=seed))
+    interval, p_value = bootstrap_interval(differences, seed=seed), sign_flip_p_value(differences, seed=seed)
+    if len(differences) < 2:
+        return PairedDifference(interval, p_value)
+    return PairedDifference(interval, p_value, *resampled_t(differences, ratio=ratio))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
+from collections.abc import Callable
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -15,15 +17,10 @@ from postel.smoothers import PosteL, Smoother, make_smoother
 ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
     "ls": ("uniform", {}),
     "kd": ("distillation", {}),
-    "postel_as_released": (
-        "postel",
-        {
-            name: value
-            for name, value in PosteL.as_released().params().items()
-            if name in ("noise", "isolated", "centers", "self_loops")
-        },
-    ),
 }
+
+#: Forms of a method that are methods of their own wherever settings are searched and results are shown.
+FORMS: dict[str, Callable[..., Smoother]] = {"postel_as_released": PosteL.as_released}
 
 
 class MethodSpec(BaseModel):
@@ -55,7 +52,14 @@ class MethodSpec(BaseModel):
 
     def make(self) -> Smoother:
         """The method as an object; refused with a sentence if a name or value does not fit."""
-        return make_smoother(self.name, **self.params)
+        form = FORMS.get(self.name)
+        if form is None:
+            return make_smoother(self.name, **self.params)
+        known = list(inspect.signature(form).parameters)
+        for name in self.params:
+            if name not in known:
+                raise InputError(f"{self.name} takes {', '.join(known)}, not {name!r}")
+        return form(**self.params)
 
     @property
     def label(self) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from postel.datasets.catalog import CATALOG
 from postel.experiments.budget import Budget
 from postel.experiments.provenance import provenance
 from postel.experiments.rates import Rate
-from postel.experiments.spaces import size_of, space_of
+from postel.experiments.search.plan import plan_rungs
+from postel.experiments.search.spaces import size_of, space_of
 from postel.experiments.spec import RunSpec
 from postel.experiments.store import Store
 from postel.paper.planning import Planned
@@ -62,8 +65,7 @@ def estimate(cells: Sequence[Planned], store: Store, workers: int, rates: Rates)
         if cell.base is None and any(is_done(found, cell) for found in known):
             done += 1
             continue
-        of_cell, minutes = runs_of(cell)
-        takes = trainings_of(cell)
+        work = work_of(cell)
         place = (cell.dataset, cell.backbone)
         epoch, epochs = seen.get(place, (None, None))
         if place not in sources:
@@ -74,29 +76,46 @@ def estimate(cells: Sequence[Planned], store: Store, workers: int, rates: Rates)
             epochs = _EPOCHS
             guessed.add(place)
         epochs = min(epochs, cell.max_epochs or epochs)
-        runs += of_cell
-        trainings += round(of_cell * takes)
-        seconds += of_cell * takes * epochs * epoch / workers + 60 * minutes
+        runs += work.runs
+        trainings += round(work.trainings)
+        seconds += work.trainings * epochs * epoch / workers + 60 * work.minutes
     return Estimate(len(cells), done, runs, trainings, seconds, _how(sources, len(guessed)))
 
 
-def runs_of(cell: Planned) -> tuple[int, float]:
-    """How many runs a cell takes, and the minutes of a search that is limited by them.
+@dataclass(frozen=True)
+class Work:
+    """What a cell takes: runs, the trainings of them, and the minutes of a search that is limited by them."""
 
-    >>> from postel.paper.variants import LS, ONE_HOT
-    >>> runs_of(Planned("cora", "gcn", LS, budget="16")), runs_of(Planned("cora", "gcn", ONE_HOT, budget="16"))
-    ((55, 0.0), (31, 0.0))
+    runs: int
+    trainings: float
+    minutes: float = 0.0
+
+
+def work_of(cell: Planned) -> Work:
+    """What the search of a cell and the runs of its chosen setting take, about.
+
+    >>> from postel.paper.variants import LS, ONE_HOT, POSTEL
+    >>> [work_of(Planned("cora", "gcn", variant, budget="400")).runs for variant in (ONE_HOT, LS, POSTEL)]
+    [80, 237, 309]
     """
-    budget = Budget.parse(cell.budget)
+    budget, takes = Budget.parse(cell.budget), trainings_of(cell)
     if budget.kind == "fixed" or cell.base is not None:
-        return cell.splits, 0.0
-    searched = cell.searched_of(cell.splits)
-    rest = cell.splits - searched
+        return Work(cell.splits, cell.splits * takes)
     if budget.kind == "minutes":
-        return rest, budget.amount
-    size = size_of(space_of(cell.backbone, cell.variant.text))
-    trials = size if budget.kind == "grid" else min(size, int(budget.amount))
-    return trials * searched + rest, 0.0
+        return Work(0, 0, budget.amount)
+    searched = cell.searched_of(cell.splits)
+    each = 2 if cell.variant.method == "distillation" else 1
+    plan = plan_rungs(
+        size_of(space_of(cell.backbone, cell.variant.spec, cell.fixed)),
+        replicates=max(searched, 3),
+        splits=searched,
+        nodes=_nodes(cell.dataset) // 5,
+        rounds=cell.variant.pseudo_labels is not False,
+        each=each,
+        budget={"trainings": budget.amount, "grid": math.inf}.get(budget.kind),
+    )
+    rest = cell.splits - min(plan.decided_on, searched)
+    return Work(plan.runs + rest, plan.trainings(each) + rest * takes)
 
 
 def trainings_of(cell: Planned) -> float:
@@ -110,6 +129,12 @@ def trainings_of(cell: Planned) -> float:
         return 2.0
     rounds = cell.variant.pseudo_labels
     return round(2 + ROUNDS, 2) if rounds is True else 1.0 + rounds
+
+
+def _nodes(dataset: str) -> int:
+    """Nodes of a dataset, or what stands for those of a graph that is not in the paper."""
+    paper = CATALOG[dataset].paper if dataset in CATALOG else None
+    return paper.nodes if paper else 1000
 
 
 def _seen(

@@ -11,14 +11,12 @@ from postel.backbones import backbone_class
 from postel.datasets.catalog import catalog_entry
 from postel.datasets.splits import check_protocol
 from postel.errors import InputError
-from postel.experiments.problem import asked
+from postel.experiments.spec import RunSpec
 from postel.paper.variants import Variant, parse_variant
 
-#: The search that tables take unless told otherwise: small, and the same for every method.
-TABLE_BUDGET = "16"
+#: The search that tables take unless told otherwise: the standard rungs, the same for every method.
+TABLE_BUDGET = "standard"
 FIXED = "fixed"
-#: Splits that a search compares its settings on, unless told otherwise.
-SEARCH_SPLITS = 3
 
 #: Learning rate and weight decay that He et al. (2021) published for a dataset, where they are not the defaults.
 #: Figures take them when nothing is searched: at the defaults the wiki graphs are hardly fitted at all.
@@ -50,7 +48,6 @@ class Options:
     max_epochs: int | None = None
     workers: int = 2
     scheduler: str | None = None
-    storage: str | None = None
     data_root: str | None = None
 
     def chosen_datasets(self, default: Sequence[str]) -> tuple[str, ...]:
@@ -125,17 +122,26 @@ class Planned:
         return {**self.settings, **({} if self.max_epochs is None else {"max_epochs": self.max_epochs})}
 
     def searched_of(self, splits: int) -> int:
-        """On how many of so many splits its search is to compare settings.
+        """On how many of so many splits its search may compare settings: all of them unless told otherwise.
 
         >>> from postel.paper.variants import LS
         >>> Planned("cora", "gcn", LS).searched_of(10), Planned("cora", "gcn", LS, search_splits=1).searched_of(10)
-        (3, 1)
+        (10, 1)
         """
-        return 0 if self.budget == FIXED else min(self.search_splits or SEARCH_SPLITS, splits)
+        return 0 if self.budget == FIXED else min(self.search_splits or splits, splits)
 
     def asked(self) -> dict[str, Any]:
         """What tells it from other cells of its dataset and backbone, as the store keeps it."""
-        return asked(self.variant.method, self.variant.params, self.variant.pseudo_labels, self.fixed)
+        defaults = {name: field.default for name, field in RunSpec.model_fields.items()}
+        told = {
+            name: value for name, value in self.fixed.items() if name not in defaults or value != defaults[name]
+        }
+        return {
+            "method": self.variant.method,
+            "params": self.variant.params,
+            "pseudo_labels": self.variant.pseudo_labels,
+            "fixed": told,
+        }
 
 
 def plan_cells(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from postel.errors import InputError
 from postel.experiments.running.execute import Row
 from postel.experiments.running.executor import run_all
-from postel.experiments.search import tune
+from postel.experiments.search.stored import tune_dataset
 from postel.experiments.store import Store
 from postel.paper.planning import Options, Planned
 from postel.paper.results import Results, is_done, swept_specs
@@ -61,16 +61,15 @@ def run_cell(planned: Planned, options: Options, store: Store, watch: Watch, tar
     """
     failed = len(store.failures())
     try:
-        tune(
+        tune_dataset(
             planned.dataset,
             planned.backbone,
             planned.variant.text,
             protocol=planned.protocol,
             splits=range(planned.splits),
-            search_splits=planned.searched_of(planned.splits),
+            search_splits=planned.search_splits,
             budget=planned.budget,
             store=store,
-            storage=options.storage,
             workers=options.workers,
             scheduler=options.scheduler,
             data_root=options.data_root,

@@ -46,6 +46,7 @@ KD = Variant("distillation", "KD", "distillation")
 SALS = Variant("sals", "SALS", "sals")
 ALS = Variant("als", "ALS", "als")
 POSTEL = Variant("postel", "PosteL", "postel", pseudo_labels=True)
+POSTEL_AS_RELEASED = Variant("postel_as_released", "PosteL as released", "postel_as_released", pseudo_labels=True)
 POSTEL_WITHOUT_IPL = Variant("postel-without-ipl", "PosteL without IPL", "postel")
 POSTEL_ONE_ROUND = Variant("postel-one-round", "PosteL, one round", "postel", pseudo_labels=1)
 
@@ -62,7 +63,7 @@ def parse_variant(text: str) -> Variant:
     'postel likelihood=normalized'
     """
     method = MethodSpec.parse(text)
-    for known in SIX:
+    for known in (*SIX, POSTEL_AS_RELEASED):
         if method == known.spec:
             return known
     return Variant(

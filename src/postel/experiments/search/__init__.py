@@ -1,0 +1,1 @@
+"""Choosing settings on validation nodes by rungs: fair to every method, and resumable from its rows alone."""

@@ -1,0 +1,176 @@
+"""Which setting is best on validation nodes: by accuracy, near ties by a loss that soft labels do not inflate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from postel.experiments.search.lattice import Place
+
+# From so many splits on their spread says how sure a mean is; with fewer the validation nodes have to.
+_SPLITS = 3
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a search sees of one run; nothing in it is of test nodes.
+
+    Args:
+        split: The split it was run on.
+        accuracy: Accuracy on validation nodes.
+        loss: Loss on validation nodes after temperature scaling.
+        nodes: How many validation nodes there are.
+        one_class: Whether every validation node got the same class.
+        trainings: How many models were trained.
+        seconds: How long that took.
+        hits: Which validation nodes were right; None where that was not kept.
+    """
+
+    split: int
+    accuracy: float
+    loss: float
+    nodes: int = 0
+    one_class: bool = False
+    trainings: int = 1
+    seconds: float = 0.0
+    hits: tuple[bool, ...] | None = None
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Measured:
+        """Returns what a search sees of a stored row.
+
+        Args:
+            row: A row as plain values. One of version 0.1 has no scaled loss: its plain one stands in.
+        """
+        result = row["result"]
+        scaled, hits = result.get("val_loss_scaled"), row.get("hits")
+        return cls(
+            split=row["spec"]["split"],
+            accuracy=result["val"]["accuracy"],
+            loss=result["val_loss"] if scaled is None else scaled,
+            nodes=result["val"]["count"],
+            one_class=bool(result.get("one_class_val")),
+            trainings=result["trainings"],
+            seconds=result["seconds"],
+            hits=None if hits is None else tuple(hit == "1" for hit in hits),
+        )
+
+
+Runs = Sequence[Measured]
+
+
+def mean_accuracy(runs: Runs) -> float:
+    """Returns the mean accuracy on validation nodes."""
+    return math.fsum(run.accuracy for run in runs) / len(runs)
+
+
+def mean_loss(runs: Runs) -> float:
+    """Returns the mean loss on validation nodes after temperature scaling."""
+    return math.fsum(run.loss for run in runs) / len(runs)
+
+
+def predicts_one_class(runs: Runs) -> bool:
+    """Returns whether most of the models give every validation node the same class."""
+    return 2 * sum(run.one_class for run in runs) > len(runs)
+
+
+def ranked(measured: Mapping[Place, Runs]) -> list[Place]:
+    """Returns places from best to worst: by accuracy, of equal ones first those that name several classes, then by
+    loss.
+
+    Args:
+        measured: The runs of each place, over the same splits.
+
+    Example:
+        >>> one, two = Measured(0, 0.5, 1.0, one_class=True), Measured(0, 0.5, 2.0)
+        >>> ranked({(0,): [one], (1,): [two]})
+        [(1,), (0,)]
+    """
+
+    def key(place: Place) -> tuple[float, bool, float, Place]:
+        runs = measured[place]
+        return (-round(mean_accuracy(runs), 12), predicts_one_class(runs), mean_loss(runs), place)
+
+    return sorted(measured, key=key)
+
+
+def choose(measured: Mapping[Place, Runs]) -> Place:
+    """Returns the place to be chosen.
+
+    The highest mean accuracy wins; of those within one standard error of it the lowest loss after temperature
+    scaling. Models that name one class for all validation nodes are chosen only if nothing else is within that.
+
+    Args:
+        measured: The runs of each place that came to the last rung, over the same splits.
+
+    Example:
+        >>> runs = {(0,): [Measured(split, 0.80, 0.7) for split in range(3)],
+        ...         (1,): [Measured(split, 0.80 + 0.01 * (split - 1), 0.6) for split in range(3)]}
+        >>> choose(runs)
+        (1,)
+    """
+    order = ranked(measured)
+    best = measured[order[0]]
+    near = [order[0]]
+    for place in order[1:]:
+        runs = measured[place]
+        if mean_accuracy(best) - mean_accuracy(runs) <= standard_error(best, runs):
+            near.append(place)
+    several = [place for place in near if not predicts_one_class(measured[place])]
+    return min(several or near, key=lambda place: (mean_loss(measured[place]), order.index(place)))
+
+
+def standard_error(one: Runs, other: Runs) -> float:
+    """Returns the standard error of the difference of two mean accuracies.
+
+    It is taken over splits, pair by pair, if there are at least three; with fewer it is taken over the validation
+    nodes, paired where it is known which were right.
+
+    Args:
+        one: Runs over some splits.
+        other: Runs over the same splits in the same order.
+
+    Example:
+        >>> runs = [Measured(split, 0.8, 1.0, nodes=100) for split in range(3)]
+        >>> standard_error(runs, runs), round(standard_error(runs[:1], runs[:1]), 4)
+        (0.0, 0.0566)
+    """
+    pairs = list(zip(one, other, strict=True))
+    by_split: dict[int, list[float]] = {}
+    for ours, theirs in pairs:
+        by_split.setdefault(ours.split, []).append(ours.accuracy - theirs.accuracy)
+    if len(by_split) >= _SPLITS:
+        means = [math.fsum(values) / len(values) for values in by_split.values()]
+        return float(np.std(means, ddof=1)) / math.sqrt(len(means))
+    nodes = sum({run.split: run.nodes for run in one}.values())
+    if nodes == 0:
+        return 0.0
+    if all(run.hits is not None for pair in pairs for run in pair):
+        per_node = [
+            np.mean(
+                [
+                    np.array(ours.hits, dtype=np.float64) - np.array(theirs.hits, dtype=np.float64)
+                    for ours, theirs in pairs
+                    if ours.split == split
+                ],
+                axis=0,
+            )
+            for split in by_split
+        ]
+        return float(np.std(np.concatenate(per_node))) / math.sqrt(nodes)
+    shares = (mean_accuracy(one), mean_accuracy(other))
+    return math.sqrt(sum(share * (1 - share) for share in shares) / nodes)
+
+
+def own_error(runs: Runs) -> float:
+    """Returns the standard error of a mean accuracy: over splits if there are three, else over nodes."""
+    values = [run.accuracy for run in runs]
+    if len({run.split for run in runs}) >= _SPLITS:
+        return float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    nodes = sum({run.split: run.nodes for run in runs}.values())
+    share = mean_accuracy(runs)
+    return math.sqrt(share * (1 - share) / nodes) if nodes else 0.0

@@ -1,0 +1,179 @@
+"""Which method in the end: soft labels only where they beat one-hot labels by more than the difference's error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from postel.backbones import ModelFn
+from postel.experiments.search.choice import (
+    Runs,
+    choose,
+    mean_accuracy,
+    own_error,
+    predicts_one_class,
+    standard_error,
+)
+from postel.experiments.search.driving import Driven
+from postel.experiments.search.memory import GraphInMemory, classifier
+from postel.experiments.spec import MethodSpec, RunSpec
+from postel.training import NodeClassifier
+
+_BASELINE = "one_hot"
+
+
+@dataclass(frozen=True)
+class Line:
+    """The best setting of one method.
+
+    Args:
+        spec: A run of the setting.
+        setting: What the search chose, by flat name.
+        runs: Its runs in the last rung.
+        trainings: What the search of this method has spent.
+        summary: What its rungs did, in words.
+    """
+
+    spec: RunSpec
+    setting: dict[str, Any]
+    runs: Runs = field(repr=False)
+    trainings: int = 0
+    summary: str = ""
+
+    @classmethod
+    def of(cls, driven: Driven) -> Line:
+        """Returns the line of a search that is over."""
+        search, template = driven.search, driven.template
+        assert search.found is not None
+        setting = search.values(search.found.place)
+        rounds = template.pseudo_labels if search.found.rounds else False
+        spec = template.spec(setting, template.splits[0], template.splits[0], rounds)
+        return cls(spec, setting, search.found.runs, search.trainings, search.summary())
+
+    @property
+    def method(self) -> MethodSpec:
+        """The method with the setting that was chosen."""
+        return self.spec.method
+
+    @property
+    def accuracy(self) -> float:
+        """Mean accuracy on validation nodes."""
+        return mean_accuracy(self.runs)
+
+    @property
+    def error(self) -> float:
+        """The standard error of the accuracy."""
+        return own_error(self.runs)
+
+    @property
+    def one_class(self) -> bool:
+        """Whether most of its models give every validation node the same class."""
+        return predicts_one_class(self.runs)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What :func:`postel.tune` found: print it for a table.
+
+    Args:
+        lines: The best setting of each method.
+        chosen: The line to be used.
+        reason: Why, in a sentence.
+        model_fn: The user's own model, None for a network of this package.
+        interrupted: Whether the search was ended by hand.
+    """
+
+    lines: tuple[Line, ...]
+    chosen: Line
+    reason: str
+    model_fn: ModelFn | None = field(default=None, repr=False)
+    interrupted: bool = False
+
+    @property
+    def method(self) -> MethodSpec:
+        """The method that was chosen, with its setting."""
+        return self.chosen.method
+
+    @property
+    def trainings(self) -> int:
+        """What the search has spent in all."""
+        return sum(line.trainings for line in self.lines)
+
+    def classifier(self, **changes: Any) -> NodeClassifier:
+        """Returns the chosen model before it is fitted.
+
+        Args:
+            **changes: Arguments of :class:`NodeClassifier` to be changed, as ``seed=3``.
+        """
+        return classifier(self.chosen.spec, self.model_fn).set_params(**changes)
+
+    def fit(self, data: Any, **changes: Any) -> NodeClassifier:
+        """Returns the chosen model, trained on ``data``.
+
+        Args:
+            data: The graph; of masks [N, S] the first split is taken.
+            **changes: Arguments of :class:`NodeClassifier` to be changed, as ``seed=3``.
+        """
+        return self.classifier(**changes).fit(GraphInMemory.of(data).splits[0])
+
+    def __str__(self) -> str:
+        head = ["", "method", "setting", "validation", "trainings"]
+        table = [head]
+        for line in self.lines:
+            table.append(
+                [
+                    "*" if line is self.chosen else "",
+                    line.method.name,
+                    _setting_text(line.setting),
+                    f"{100 * line.accuracy:.2f} ±{100 * line.error:.2f}{'†' if line.one_class else ''}",
+                    str(line.trainings),
+                ]
+            )
+        widths = [max(len(row[column]) for row in table) for column in range(len(head))]
+        lines = []
+        for row in table:
+            cells = [text.ljust(width) for text, width in zip(row[:3], widths[:3], strict=True)]
+            cells += [text.rjust(width) for text, width in zip(row[3:], widths[3:], strict=True)]
+            lines.append("  ".join(cells).rstrip())
+        notes = [self.reason]
+        if any(line.one_class for line in self.lines):
+            notes.append("† predicts one class for every validation node.")
+        if self.interrupted:
+            notes.append("The search was ended early: this is the best so far.")
+        return "\n".join([*lines, "", *notes])
+
+
+def decide(lines: Sequence[Line], model_fn: ModelFn | None = None, *, interrupted: bool = False) -> Choice:
+    """Returns the choice among the best settings of the methods.
+
+    Args:
+        lines: One line per method; with one-hot labels among them another method has to beat them by more than the
+            standard error of the difference.
+        model_fn: The user's own model, None for a network of this package.
+        interrupted: Whether the search was ended by hand.
+    """
+    base = next((line for line in lines if line.method.name == _BASELINE), None)
+    soft = [line for line in lines if line is not base]
+    if not soft:
+        only = lines[0]
+        return Choice(tuple(lines), only, f"Train on {only.method.label} labels.", model_fn, interrupted)
+    common = min(len(line.runs) for line in lines)
+    best = soft[choose({(number,): line.runs[:common] for number, line in enumerate(soft)})[0]]
+    if base is None:
+        return Choice(tuple(lines), best, f"Use {best.method.label}.", model_fn, interrupted)
+    ours, theirs = best.runs[:common], base.runs[:common]
+    gain, error = mean_accuracy(ours) - mean_accuracy(theirs), standard_error(ours, theirs)
+    told = f"{100 * gain:+.2f} points on validation nodes, standard error {100 * error:.2f}"
+    if gain > error:
+        reason = f"Use {best.method.name}: {told}."
+        return Choice(tuple(lines), best, reason, model_fn, interrupted)
+    reason = f"Train on one-hot labels: the best soft labels ({best.method.name}) bring {told}."
+    return Choice(tuple(lines), base, reason, model_fn, interrupted)
+
+
+def _setting_text(setting: dict[str, Any]) -> str:
+    return " ".join(
+        f"{name.rpartition('.')[2]}={value:g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in setting.items()
+    )

@@ -1,0 +1,94 @@
+"""Running searches to their end: of several methods side by side, so that workers are busy and all get as far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from postel.datasets.catalog import CATALOG
+from postel.experiments.budget import Budget
+from postel.experiments.results import content_key
+from postel.experiments.search.choice import Measured
+from postel.experiments.search.method_search import MethodSearch
+from postel.experiments.search.rungs import Task
+from postel.experiments.search.template import Template
+from postel.experiments.spec import RunSpec
+
+#: Takes what came of a run, None if it failed.
+Tell = Callable[[RunSpec, Measured | None], None]
+#: Makes runs and tells of each as it comes.
+RunSpecs = Callable[[Sequence[RunSpec], Tell], object]
+
+
+@dataclass(frozen=True)
+class Driven:
+    """A method under search.
+
+    Args:
+        template: Turns its tasks into specs.
+        search: Its rungs.
+    """
+
+    template: Template
+    search: MethodSearch
+
+    @classmethod
+    def begin(cls, template: Template, budget: Budget, nodes: int, seed: int = 0, workers: int = 1) -> Driven:
+        """Returns a search that has not asked for anything yet.
+
+        Args:
+            template: What is searched, and what is left as it is.
+            budget: What may be spent.
+            nodes: How many validation nodes a split has.
+            seed: Together with the dataset, network and protocol it shifts the lattice: methods that share a space
+                share its places.
+            workers: How many runs are made at a time.
+        """
+        # A fingerprint would do for any graph, but hidden labels are in it and must not move the lattice.
+        name = template.dataset if template.dataset in CATALOG else ""
+        place = {"dataset": name, "backbone": template.backbone, "protocol": template.protocol}
+        search = MethodSearch(
+            space=template.space,
+            start=template.start,
+            budget=budget,
+            replicates=len(template.replicates),
+            splits=len(template.splits),
+            nodes=nodes,
+            rounds=template.rounds,
+            each=template.trainings_each,
+            seed=int(content_key({**place, "seed": seed})[:8], 16),
+            workers=workers,
+        )
+        return cls(template, search)
+
+
+def drive(
+    driven: Mapping[str, Driven],
+    run: RunSpecs,
+    on_progress: Callable[[int, int], None] = lambda done, expected: None,
+) -> None:
+    """Takes searches to their end, all at the same pace.
+
+    Args:
+        driven: The searches by the name of their method.
+        run: Makes runs; what an interruption leaves undone is not told.
+        on_progress: Is told how many trainings were spent, and about how many it will take in all.
+    """
+    while True:
+        places: dict[str, list[tuple[str, Task]]] = {}
+        specs: dict[str, RunSpec] = {}
+        for name, one in driven.items():
+            for task in one.search.tasks():
+                spec = one.template.task_spec(one.search.values(task.place), task)
+                specs[spec.key] = spec
+                places.setdefault(spec.key, []).append((name, task))
+        if not specs:
+            return
+
+        def tell(spec: RunSpec, came: Measured | None, places: dict[str, list[tuple[str, Task]]] = places) -> None:
+            for name, task in places[spec.key]:
+                driven[name].search.tell({task: came})
+            done = sum(one.search.trainings for one in driven.values())
+            on_progress(done, sum(max(one.search.expected, one.search.trainings) for one in driven.values()))
+
+        run(list(specs.values()), tell)

@@ -1,0 +1,222 @@
+"""Runs on a graph in memory: no file, no store, and the network may be a user's own model."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import math
+import tempfile
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from postel.backbones import ModelFn
+from postel.errors import InputError, require_extra
+from postel.experiments.spec import RunSpec
+from postel.training import NodeClassifier
+from postel.training.node_sets import labelled_sets
+
+MaskedData = Any
+MemoryRow = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A run that raised.
+
+    Args:
+        key: The key of its spec.
+        reason: What it raised, in one line.
+    """
+
+    key: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class GraphInMemory:
+    """A graph with one or more splits, and the model to train on it if it is a user's own.
+
+    Args:
+        splits: The graph with the masks of one split each.
+        fingerprint: A hash of everything in it that decides results.
+        model_fn: The user's function, None for a network of this package.
+    """
+
+    splits: list[MaskedData]
+    fingerprint: str
+    model_fn: ModelFn | None = None
+
+    @classmethod
+    def of(cls, data: MaskedData, model_fn: ModelFn | None = None) -> GraphInMemory:
+        """Returns ``data`` split by its masks.
+
+        Args:
+            data: A graph with ``x``, ``edge_index``, ``y`` and masks: boolean [N], or [N, S] for S splits.
+            model_fn: The user's function, None for a network of this package.
+
+        Raises:
+            InputError: If something is missing or does not fit, as a mask that selects no validation node.
+        """
+        for name in ("x", "edge_index", "y"):
+            if not isinstance(getattr(data, name, None), Tensor):
+                raise InputError(f"data.{name} must be a tensor; a graph needs x, edge_index, y and masks")
+        named = {name: getattr(data, name, None) for name in ("train_mask", "val_mask", "test_mask")}
+        masks: dict[str, Tensor] = {name: mask for name, mask in named.items() if mask is not None}
+        counts = {mask.shape[1] for mask in masks.values() if isinstance(mask, Tensor) and mask.dim() == 2}
+        if len(counts) > 1:
+            raise InputError(f"the masks have different numbers of splits: {', '.join(map(str, sorted(counts)))}")
+        splits = []
+        for number in range(max(counts, default=1)):
+            one = data.clone() if not counts else _with_split(data, masks, number)
+            labelled_sets(one, None, torch.device("cpu"))
+            splits.append(one)
+        return cls(splits, _fingerprint(data, masks), model_fn)
+
+    @property
+    def nodes(self) -> int:
+        """Validation nodes of the smallest split."""
+        return min(int(one.val_mask.sum()) for one in self.splits)
+
+    def run(self, spec: RunSpec) -> MemoryRow | Failed:
+        """Returns the row of a run, or its failure; nothing is raised but an interruption."""
+        try:
+            with _one_thread():
+                return _row(spec, self.splits[spec.split], self.model_fn)
+        except Exception as error:
+            lines = traceback.format_exception_only(error)
+            return Failed(spec.key, lines[-1].strip())
+
+
+@dataclass
+class MemoryRuns:
+    """Where the runs are made: here, or in processes that read the graph once from a folder of their own.
+
+    Args:
+        graph: The graph.
+        workers: How many processes; one is this one.
+    """
+
+    graph: GraphInMemory
+    workers: int = 1
+    _folder: tempfile.TemporaryDirectory[str] | None = field(default=None, init=False)
+
+    def __enter__(self) -> MemoryRuns:
+        if self.workers > 1:
+            self._folder = tempfile.TemporaryDirectory(prefix="postel-tune-")
+            torch.save(self.graph.splits, Path(self._folder.name) / "splits.pt")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def __call__(self, specs: Sequence[RunSpec]) -> Iterator[MemoryRow | Failed]:
+        """Yields what came of ``specs``, as it comes."""
+        if self._folder is None or len(specs) == 1:
+            yield from map(self.graph.run, specs)
+            return
+        joblib = require_extra("joblib", "experiments")
+        with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+            pool = joblib.Parallel(
+                n_jobs=self.workers, return_as="generator_unordered", batch_size=1, max_nbytes=None
+            )
+            run = joblib.delayed(_run_in_worker)
+            yield from pool(
+                run(self._folder.name, self.graph.fingerprint, self.graph.model_fn, spec) for spec in specs
+            )
+
+
+def name_of_model(model_fn: ModelFn) -> str:
+    """Returns what stands for a user's own model in specs: its name and a hash of its source.
+
+    Example:
+        >>> def small(in_channels, out_channels): ...
+        >>> name_of_model(small).startswith("own:small:")
+        True
+    """
+    try:
+        source = inspect.getsource(model_fn)
+    except (OSError, TypeError):
+        code = getattr(model_fn, "__code__", None)
+        source = repr((code.co_code, code.co_consts, code.co_names)) if code else repr(type(model_fn))
+    name = getattr(model_fn, "__qualname__", type(model_fn).__name__)
+    return f"own:{name}:{hashlib.sha256(source.encode()).hexdigest()[:12]}"
+
+
+def classifier(spec: RunSpec, model_fn: ModelFn | None) -> NodeClassifier:
+    """Returns the unfitted model that a spec describes."""
+    return NodeClassifier(
+        spec.backbone if model_fn is None else model_fn,
+        smoother=spec.method.make(),
+        pseudo_labels=spec.pseudo_labels,
+        lr=spec.lr,
+        weight_decay=spec.weight_decay,
+        max_epochs=spec.max_epochs,
+        stopping=spec.stopping,
+        window=spec.window,
+        backbone_args=dict(spec.backbone_args),
+        seed=spec.seed,
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def _graph_in_worker(folder: str, fingerprint: str) -> list[MaskedData]:
+    return torch.load(Path(folder) / "splits.pt", weights_only=False)
+
+
+def _run_in_worker(folder: str, fingerprint: str, model_fn: ModelFn | None, spec: RunSpec) -> MemoryRow | Failed:
+    return GraphInMemory(_graph_in_worker(folder, fingerprint), fingerprint, model_fn).run(spec)
+
+
+def _row(spec: RunSpec, data: MaskedData, model_fn: ModelFn | None) -> MemoryRow:
+    model = classifier(spec, model_fn).fit(data)
+    if not math.isfinite(model.result_.val_loss):
+        raise InputError(f"the training diverged: its lowest validation loss is {model.result_.val_loss}")
+    predicted = model.logits_.argmax(1).cpu()
+    hits = predicted[data.val_mask] == data.y.view(-1)[data.val_mask]
+    test = getattr(data, "test_mask", None)
+    return {
+        "key": spec.key,
+        "spec": spec.model_dump(mode="json"),
+        "result": model.result_.as_dict(),
+        "collapsed": bool(test is not None and predicted[test].unique().numel() == 1),
+        # Which validation nodes are right, so that differences between methods can be paired node by node.
+        "hits": "".join("1" if hit else "0" for hit in hits.tolist()),
+    }
+
+
+def _with_split(data: MaskedData, masks: dict[str, Tensor], number: int) -> MaskedData:
+    one = data.clone()
+    for name, mask in masks.items():
+        if isinstance(mask, Tensor) and mask.dim() == 2:
+            setattr(one, name, mask[:, number].contiguous())
+    return one
+
+
+def _fingerprint(data: MaskedData, masks: dict[str, Tensor]) -> str:
+    digest = hashlib.sha256()
+    for tensor in (data.x, data.edge_index, data.y, *masks.values()):
+        dense = tensor.detach().cpu()
+        dense = (dense.to_dense() if dense.layout != torch.strided else dense).contiguous()
+        digest.update(repr((dense.dtype, tuple(dense.shape))).encode())
+        digest.update(dense.numpy().tobytes())
+    return digest.hexdigest()[:16]
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """A block with one thread, as the workers have: so one worker and four give the same bytes."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

@@ -1,0 +1,192 @@
+"""The search of one method: rungs of ever fewer settings on ever more splits.
+
+1. *cover*: a lattice over the grid of network and method settings, or all of a small grid, without pseudo-labels;
+   then as many settings again where a surface through the scores promises most.
+2. *compare*: the better third on three splits.
+3. *pseudo-labels*: the best few, for methods that use them.
+4. *decide*: the last few on all splits.
+
+What is tried next depends on scores alone, so a search that was killed and finds its rows again goes the same way,
+whatever the number of workers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass
+
+from postel.experiments.search.choice import Measured, Runs, choose, mean_accuracy, ranked
+from postel.experiments.search.lattice import Place, lattice
+from postel.experiments.search.plan import Plan
+from postel.experiments.search.surface import promising
+
+# Settings that the surface proposes at a time: what is tried depends on it, so it must not depend on the workers.
+_BATCH = 8
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run that the search asks for.
+
+    Args:
+        place: The setting's place in the grid.
+        replicate: The number of the split, or of the repetition where there are too few splits.
+        rounds: Whether with the rounds of pseudo-labels that were asked for.
+    """
+
+    place: Place
+    replicate: int
+    rounds: bool
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What one rung did.
+
+    Args:
+        name: ``cover``, ``compare``, ``pseudo-labels`` or ``decide``.
+        tried: How many settings it trained.
+        replicates: On how many replicates each of them has then been trained.
+        trainings: How many trainings that took.
+        seconds: How long they took.
+    """
+
+    name: str
+    tried: int
+    replicates: int
+    trainings: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search came to.
+
+    Args:
+        place: The setting that was chosen.
+        runs: Its runs in the last rung.
+        finalists: The runs of all settings of the last rung.
+        rungs: What each rung did.
+        tried: How many settings were tried in all.
+        rounds: Whether the runs had pseudo-labels.
+    """
+
+    place: Place
+    runs: Runs
+    finalists: dict[Place, Runs]
+    rungs: tuple[Taken, ...]
+    tried: int
+    rounds: bool
+
+
+#: What every run that was asked for came to, None if it failed.
+Known = dict[Task, Measured | None]
+
+
+def climb(
+    sizes: Sequence[int], plan: Plan, known: Known, *, rounds: bool, start: Place, seed: int = 0
+) -> Generator[list[Task], None, Found | None]:
+    """Asks for runs, rung by rung, and returns what was found.
+
+    Args:
+        sizes: How many values each axis of the grid has.
+        plan: The rungs.
+        known: What every run that was asked for came to; whoever drives the search puts it in.
+        rounds: Whether the chosen setting is to have pseudo-labels.
+        start: The default setting, which the first rung always has.
+        seed: Shifts the lattice.
+
+    Yields:
+        Tasks that are not in ``known``, at least one; they have to be there when it goes on.
+
+    Returns:
+        What was found; None if every setting of a rung failed.
+    """
+    book = _Book(known)
+    # Half of a first rung covers the grid, the other half is placed by what that has shown.
+    half = plan.first if plan.whole or not plan.cut_on else (plan.first + 1) // 2
+    places = list(dict.fromkeys([start, *lattice(sizes, half, seed)]))[: plan.first]
+    if plan.cut_on:
+        scores = yield from book.rung("cover", places, plan.cut_on, rounds=False)
+        while scores and len(places) < plan.first:
+            accuracies = {place: mean_accuracy(runs) for place, runs in scores.items()}
+            # A setting that failed has no score, and is not to be tried again.
+            accuracies |= {place: min(accuracies.values()) for place in places if place not in accuracies}
+            more = promising(sizes, accuracies, min(_BATCH, plan.first - len(places)), seed)
+            if not more:
+                break
+            places += more
+            scores |= yield from book.rung("cover", more, plan.cut_on, rounds=False)
+        places = ranked(scores)[: plan.second]
+        scores = yield from book.rung("compare", places, plan.compared_on, rounds=False)
+        places = ranked(scores)[: plan.third or plan.last]
+    if rounds:
+        scores = yield from book.rung("pseudo-labels", places, plan.compared_on, rounds=True)
+        places = ranked(scores)[: plan.last]
+    finalists = yield from book.rung("decide", places, plan.decided_on, rounds=rounds)
+    if not finalists:
+        return None
+    chosen = choose(finalists)
+    return Found(chosen, finalists[chosen], finalists, tuple(book.taken.values()), len(book.places), rounds)
+
+
+class _Book:
+    """What the rungs have done so far."""
+
+    def __init__(self, known: Known) -> None:
+        self.known = known
+        self.counted: set[Task] = set()
+        self.places: set[Place] = set()
+        self.taken: dict[str, Taken] = {}
+
+    def rung(
+        self, name: str, places: Sequence[Place], replicates: int, *, rounds: bool
+    ) -> Generator[list[Task], None, dict[Place, Runs]]:
+        """The runs of ``places`` on ``replicates`` replicates, asked for where they are not known."""
+        tasks = [Task(place, number, rounds) for place in places for number in range(replicates)]
+        missing = [task for task in tasks if task not in self.known]
+        if missing:
+            yield missing
+        fresh = [task for task in tasks if task not in self.counted]
+        self.counted.update(fresh)
+        self.places.update(places)
+        runs = [run for task in fresh if (run := self.known[task]) is not None]
+        if fresh:
+            before = self.taken.get(name, Taken(name, 0, 0, 0, 0.0))
+            self.taken[name] = Taken(
+                name,
+                before.tried + len(places),
+                replicates,
+                before.trainings + sum(run.trainings for run in runs),
+                before.seconds + math.fsum(run.seconds for run in runs),
+            )
+        return measured(self.known, places, replicates, rounds=rounds)
+
+
+def measured(known: Known, places: Iterable[Place], replicates: int, *, rounds: bool) -> dict[Place, Runs]:
+    """Returns the runs of the places none of whose first ``replicates`` runs failed."""
+    found: dict[Place, Runs] = {}
+    for place in places:
+        runs = [known.get(Task(place, number, rounds)) for number in range(replicates)]
+        if all(run is not None for run in runs):
+            found[place] = [run for run in runs if run is not None]
+    return found
+
+
+def best_so_far(known: Known) -> Found | None:
+    """Returns the best of what is known when a search ends before its time.
+
+    Settings that got furthest are compared: with pseudo-labels before without, and on the most replicates that any
+    of them has.
+    """
+    for rounds in (True, False):
+        done = {task for task, run in known.items() if run is not None and task.rounds == rounds}
+        places = sorted({task.place for task in done})
+        for replicates in range(1 + max((task.replicate for task in done), default=-1), 0, -1):
+            finalists = measured(known, places, replicates, rounds=rounds)
+            if finalists:
+                chosen = choose(finalists)
+                tried = len({task.place for task in known})
+                return Found(chosen, finalists[chosen], finalists, (), tried, rounds)
+    return None

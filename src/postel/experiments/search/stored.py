@@ -1,0 +1,212 @@
+"""The best setting of a method on a dataset, chosen on validation nodes, for ``postel tune`` and ``reproduce``.
+
+The rows in the store are the only state: after an interruption the same call finds them there and goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from postel.backbones import backbone_class
+from postel.errors import InputError
+from postel.experiments.budget import Budget
+from postel.experiments.graphs import graph_of
+from postel.experiments.results import ONE_CLASS, Cell, Question, Rung, Setting, Spent, content_key
+from postel.experiments.running.execute import Row, classifier_of, load_data
+from postel.experiments.running.executor import run_all
+from postel.experiments.search.choice import Measured, mean_accuracy, mean_loss, own_error, predicts_one_class
+from postel.experiments.search.decision import Line, decide
+from postel.experiments.search.driving import Driven, Tell, drive
+from postel.experiments.search.spaces import flat, published_values
+from postel.experiments.search.template import Template
+from postel.experiments.spec import MethodSpec, RunSpec
+from postel.experiments.store import Store
+
+
+def tune_dataset(
+    dataset: str,
+    backbone: str,
+    method: str,
+    *,
+    protocol: str = "paper",
+    recipe: str = "paper",
+    splits: Sequence[int] = range(10),
+    search_splits: int | None = None,
+    budget: Budget | str,
+    store: Store,
+    workers: int = 2,
+    scheduler: str | None = None,
+    data_root: str | None = None,
+    seed: int = 0,
+    pseudo_labels: bool | int = True,
+    fixed: dict[str, Any] | None = None,
+    target: str = "tune",
+    on_row: Callable[[Row], None] = lambda row: None,
+    on_start: Callable[[RunSpec], None] = lambda spec: None,
+    on_failure: Callable[[RunSpec, str], None] = lambda spec, text: None,
+    on_progress: Callable[[int, int], None] = lambda done, expected: None,
+) -> Cell:
+    """Returns the cell of the best setting of a method; it is in ``store`` too, with the runs it rests on.
+
+    Args:
+        dataset: A dataset's name or the path of a graph file.
+        backbone: A network's name.
+        method: A method; what it carries, as in ``postel:beta=0.4``, is not searched.
+        protocol: How nodes are split.
+        recipe: How the graph is prepared.
+        splits: The splits that the chosen setting is run on.
+        search_splits: On how many of them settings are compared at most; all of them if None.
+        budget: What the search may spend, as :meth:`Budget.parse` reads it.
+        store: Where rows are kept, and found again after an interruption.
+        workers: How many runs are made at a time.
+        scheduler: The address of a Dask cluster that is used instead.
+        data_root: Folder of graph files to look in first.
+        seed: Shifts the lattice of settings; the seed of a run is its split.
+        pseudo_labels: Whether, or for how many rounds, a method that uses them gets pseudo-labels.
+        fixed: Settings that are not searched, as ``{"max_epochs": 30, "method.alpha": 0.8}``.
+        target: What the cell is for.
+        on_row: Is told of every row.
+        on_start: Is told of every run that is handed out.
+        on_failure: Is told of every run that failed, with its traceback.
+        on_progress: Is told how many trainings were spent, and about how many it will take.
+
+    Raises:
+        InputError: If a name or value does not fit, or every training failed.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = Store(Path(folder) / "rows.sqlite")
+        ...     cell = tune_dataset("karate", "gcn", "one_hot", splits=[0, 1, 2], budget="24", store=store,
+        ...                         workers=1, fixed={"max_epochs": 5})
+        ...     len(store.cells()), len(cell.run_keys), cell.spent.text
+        (1, 3, '24 trainings: 8 of 8 settings on 3 splits; 24 trainings')
+    """
+    budget = Budget.parse(budget) if isinstance(budget, str) else budget
+    every = list(splits)
+    if not every:
+        raise InputError("a search needs at least one split")
+    backbone_class(backbone)
+    chosen = MethodSpec.parse(method)
+    given = flat(fixed or {})
+    template = Template(
+        dataset=dataset,
+        fingerprint=graph_of(dataset, data_root).fingerprint(),
+        protocol=protocol,
+        recipe=recipe,
+        backbone=backbone,
+        method=chosen,
+        pseudo_labels=pseudo_labels if chosen.make().uses_pseudo_labels else False,
+        fixed={**published_values(backbone, dataset), **given},
+        splits=every[:search_splits],
+    )
+    first = template.spec(template.start, every[0], every[0], False)
+    classifier_of(first)  # what does not fit is told before anything runs
+    reasons = ["the store has the tracebacks"]
+
+    def failed(spec: RunSpec, text: str) -> None:
+        reasons.append(text.strip().splitlines()[-1])
+        on_failure(spec, text)
+
+    def run(specs: Sequence[RunSpec], tell: Tell) -> list[Row]:
+        by_key = {spec.key: spec for spec in specs}
+
+        def row_came(row: Row) -> None:
+            tell(by_key[row["key"]], Measured.of(row))
+            on_row(row)
+
+        def run_failed(spec: RunSpec, text: str) -> None:
+            tell(spec, None)
+            failed(spec, text)
+
+        return run_all(
+            specs,
+            workers=workers,
+            data_root=data_root,
+            store=store,
+            scheduler=scheduler,
+            on_row=row_came,
+            on_start=on_start,
+            on_failure=run_failed,
+        )
+
+    what = f"{method} with {backbone} on {dataset}"
+    values: dict[str, Any] = {}
+    spent = Spent(text=budget.text("", given), method_searched=False)
+    validation: dict[str, float] = {}
+    if budget.kind != "fixed":
+        nodes = int(load_data(first, data_root).val_mask.sum())
+        driven = Driven.begin(template, budget, nodes, seed, workers)
+        drive({chosen.name: driven}, run, on_progress)
+        search = driven.search
+        if search.found is None:
+            raise InputError(f"every training of {what} failed: {reasons[-1]}")
+        values = search.values(search.found.place)
+        rungs = tuple(Rung(rung.tried, rung.replicates, rung.trainings) for rung in search.found.rungs)
+        spent = Spent(
+            trials=search.found.tried,
+            search_splits=len(template.splits),
+            text=budget.text(search.summary(), given),
+            trainings=search.trainings,
+            rungs=rungs,
+            method_searched=search.method_was_searched,
+        )
+        validation = _validation(search.found.runs)
+    specs = [template.spec(values, split, split, template.pseudo_labels) for split in every]
+    rows = run(specs, lambda spec, came: None)
+    if not rows:
+        raise InputError(f"every training of {what} failed: {reasons[-1]}")
+    measured = [Measured.of(row) for row in rows]
+    question = Question(
+        dataset=dataset,
+        backbone=backbone,
+        method=chosen,
+        pseudo_labels=template.pseudo_labels,
+        protocol=protocol,
+        recipe=recipe,
+        fixed=given,
+        splits=tuple(every),
+        budget=budget,
+        search_splits=spent.search_splits,
+        fingerprint=template.fingerprint,
+    )
+    identity = {**template.identity(), "every": every, "budget": asdict(budget), "seed": seed, "target": target}
+    cell = Cell(
+        key=content_key(identity),
+        question=question,
+        chosen=Setting.of(specs[0]),
+        spent=spent,
+        run_keys=tuple(row["key"] for row in rows),
+        validation=validation or _validation(measured),
+        failed=len(specs) - len(rows),
+        target=target,
+        marks=(ONE_CLASS_VALIDATION,) if predicts_one_class(measured) else (),
+    )
+    store.add_cell(cell.as_dict())
+    return cell
+
+
+#: Mark of a cell whose chosen models give every validation node the same class: nothing else was as good.
+ONE_CLASS_VALIDATION = f"{ONE_CLASS}_validation"
+
+
+def recommended(cells: Sequence[Cell], store: Store) -> tuple[str, str]:
+    """Returns the method to use and why: soft labels only where they beat one-hot labels by more than the error.
+
+    Args:
+        cells: The best setting of each method on the same splits, one-hot labels among them.
+        store: Where their runs are.
+    """
+    lines = []
+    for cell in cells:
+        rows = store.rows(cell.run_keys)
+        lines.append(Line(RunSpec(**rows[0]["spec"]), {}, [Measured.of(row) for row in rows]))
+    choice = decide(lines)
+    return choice.method.name, choice.reason
+
+
+def _validation(runs: Sequence[Measured]) -> dict[str, float]:
+    return {"accuracy": mean_accuracy(runs), "loss": mean_loss(runs), "error": own_error(runs)}

@@ -1,0 +1,113 @@
+"""From a setting to a run: everything that a search leaves as it is, and the spec of each run it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from postel.experiments.search.rungs import Task
+from postel.experiments.search.spaces import Space, Values, space_of, start_of
+from postel.experiments.spec import MethodSpec, RunSpec
+
+# With fewer splits than this, settings are also compared over repetitions with other seeds.
+_REPLICATES = 3
+# Seeds of repetitions lie beyond those of splits, which are the splits' numbers.
+_REPETITION = 1000
+
+
+@dataclass(frozen=True)
+class Template:
+    """Turns tasks of a search into specs.
+
+    Args:
+        dataset: The dataset's name, or what stands for a graph in memory.
+        fingerprint: The graph's fingerprint.
+        protocol: How nodes are split.
+        recipe: How the graph is prepared.
+        backbone: The network's name, or what stands for a user's own model.
+        method: The method with what is fixed of it.
+        pseudo_labels: Whether, or for how many rounds, pseudo-labels are used at the end of the search.
+        fixed: Settings that are not searched, by flat name.
+        splits: The splits that settings are compared on.
+    """
+
+    dataset: str
+    fingerprint: str
+    protocol: str
+    recipe: str
+    backbone: str
+    method: MethodSpec
+    pseudo_labels: bool | int
+    fixed: Mapping[str, Any]
+    splits: Sequence[int]
+
+    @property
+    def rounds(self) -> bool:
+        """Whether the method is run with pseudo-labels in the end."""
+        return self.pseudo_labels is not False and self.method.make().uses_pseudo_labels
+
+    @property
+    def trainings_each(self) -> int:
+        """Trainings of a run without pseudo-labels: distillation has a teacher."""
+        return 2 if self.method.name == "distillation" else 1
+
+    @property
+    def space(self) -> Space:
+        """What is searched."""
+        return space_of(self.backbone, self.method, self.fixed)
+
+    @property
+    def start(self) -> Values:
+        """The default setting."""
+        return start_of(self.space, self.backbone, self.method)
+
+    @property
+    def replicates(self) -> list[tuple[int, int]]:
+        """Split and seed of every replicate: a seed is its split, the same for every method."""
+        found = [(split, split) for split in self.splits]
+        for number in range(len(found), _REPLICATES):
+            split = self.splits[number % len(self.splits)]
+            found.append((split, split + _REPETITION * (number // len(self.splits))))
+        return found
+
+    def task_spec(self, values: Values, task: Task) -> RunSpec:
+        """Returns the run of a task, whose setting is ``values``."""
+        split, seed = self.replicates[task.replicate]
+        return self.spec(values, split, seed, self.pseudo_labels if task.rounds else False)
+
+    def spec(self, values: Values, split: int, seed: int, pseudo_labels: bool | int) -> RunSpec:
+        """Returns the run of a setting.
+
+        Args:
+            values: A value for every name of the space.
+            split: The split.
+            seed: The seed of the run.
+            pseudo_labels: Whether, or for how many rounds, it has pseudo-labels.
+        """
+        places: dict[str, dict[str, Any]] = {"": {}, "backbone_args": {}, "method": dict(self.method.params)}
+        for name, value in {**self.fixed, **values}.items():
+            place, _, argument = name.rpartition(".")
+            places[place][argument] = value
+        return RunSpec(
+            dataset=self.dataset,
+            fingerprint=self.fingerprint,
+            protocol=self.protocol,
+            split=split,
+            recipe=self.recipe,
+            backbone=self.backbone,
+            backbone_args=places["backbone_args"],
+            method=MethodSpec(name=self.method.name, params=places["method"]),
+            pseudo_labels=pseudo_labels,
+            seed=seed,
+            **places[""],
+        )
+
+    def identity(self) -> dict[str, Any]:
+        """Returns all of it as plain values: equal templates have equal ones."""
+        return {
+            **self.__dict__,
+            "method": self.method.model_dump(mode="json"),
+            "fixed": dict(self.fixed),
+            "splits": list(self.splits),
+        }

@@ -1,0 +1,183 @@
+"""Which labels for my graph and my model: one call, on a graph in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from postel.backbones import ModelFn, backbone_class
+from postel.errors import InputError, require_extra
+from postel.experiments.budget import Budget
+from postel.experiments.search.choice import Measured
+from postel.experiments.search.decision import Choice, Line, decide
+from postel.experiments.search.driving import Driven, Tell, drive
+from postel.experiments.search.memory import Failed, GraphInMemory, MemoryRuns, classifier, name_of_model
+from postel.experiments.search.spaces import flat
+from postel.experiments.search.template import Template
+from postel.experiments.spec import MethodSpec, RunSpec
+
+BASELINE = "one_hot"
+METHODS = (BASELINE, "ls", "postel", "calibrated")
+
+
+def tune(
+    data: Any,
+    backbone: str | ModelFn = "gcn",
+    *,
+    methods: Sequence[str] = METHODS,
+    budget: int | str = 200,
+    workers: int = 2,
+    store: Any = None,
+    progress: bool = True,
+    pseudo_labels: bool | int = True,
+    fixed: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> Choice:
+    """Returns which soft labels, if any, serve a graph and a network best on validation nodes.
+
+    Every method gets the same budget. One-hot labels always take part, and another method is chosen only if it
+    beats them on validation nodes by more than the standard error of the difference. Ctrl-C ends the search and
+    returns the best so far. Test nodes have no say.
+
+    Args:
+        data: A graph with ``x``, ``edge_index``, ``y``, ``train_mask`` and ``val_mask``; masks are [N], or [N, S]
+            for S splits.
+        backbone: A network's name, or a function ``model_fn(in_channels, out_channels)`` that returns a module
+            called as ``module(x, edge_index)``.
+        methods: Methods as in commands, for instance ``"ls"`` or ``"postel:beta=0.4"``.
+        budget: What each method may spend: trainings (``200``), minutes (``"30m"``) or ``"standard"``.
+        workers: Processes of one thread each; 1 runs everything here.
+        store: A path or an open store that keeps the rows: the same call goes on from them. Nothing is kept if
+            None.
+        progress: Whether to show a bar on standard error.
+        pseudo_labels: Whether, or for how many rounds, methods that use them get pseudo-labels.
+        fixed: Settings that are not searched, as ``{"max_epochs": 200, "lr": 0.01}``.
+        seed: Shifts the lattice of settings that is tried first.
+
+    Returns:
+        The choice: print it for a table, ``choice.fit(data)`` trains the model.
+
+    Raises:
+        InputError: If the graph, a method or the budget does not fit, or every training of a method failed.
+
+    Example:
+        >>> from postel import load_dataset
+        >>> data = load_dataset("karate")
+        >>> choice = tune(data, "gcn", methods=["ls"], budget=40, workers=1, progress=False,
+        ...               fixed={"max_epochs": 10})
+        >>> [line.method.name for line in choice.lines], choice.trainings <= 80
+        (['one_hot', 'uniform'], True)
+    """
+    spend = Budget.parse(budget)
+    if spend.kind == "fixed":
+        raise InputError("tune needs a budget to search with: trainings (200), minutes (30m), standard or grid")
+    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+        raise InputError(f"workers must be a whole number above 0, got {workers!r}")
+    chosen = _parsed(methods)
+    if not callable(backbone):
+        backbone_class(backbone)
+    graph = GraphInMemory.of(data, backbone if callable(backbone) else None)
+    driven = {
+        method.label: Driven.begin(
+            Template(
+                dataset="memory",
+                fingerprint=graph.fingerprint,
+                protocol="masks",
+                recipe="as given",
+                backbone=name_of_model(backbone) if callable(backbone) else backbone,
+                method=method,
+                pseudo_labels=pseudo_labels if method.make().uses_pseudo_labels else False,
+                fixed=flat(fixed or {}),
+                splits=range(len(graph.splits)),
+            ),
+            spend,
+            graph.nodes,
+            seed,
+            workers,
+        )
+        for method in chosen
+    }
+    for one in driven.values():
+        classifier(one.template.spec(one.template.start, 0, 0, False), graph.model_fn)
+    reasons: dict[str, str] = {}
+    interrupted = False
+    with MemoryRuns(graph, workers) as runs, _bar(progress) as on_progress:
+        run = _runner(runs, _opened(store), reasons)
+        try:
+            drive(driven, run, on_progress)
+        except KeyboardInterrupt:
+            interrupted = True
+            for one in driven.values():
+                one.search.finish()
+    if interrupted and all(one.search.found is None for one in driven.values()):
+        raise KeyboardInterrupt
+    lines = []
+    for label, one in driven.items():
+        if one.search.found is None:
+            if interrupted:
+                continue
+            raise InputError(f"every training of {label} failed: {reasons.get(label) or _any(reasons)}")
+        lines.append(Line.of(one))
+    return decide(lines, graph.model_fn, interrupted=interrupted)
+
+
+def _parsed(methods: Sequence[str]) -> list[MethodSpec]:
+    if isinstance(methods, str) or not methods:
+        raise InputError(f"methods must be a list of names such as ['ls', 'postel'], got {methods!r}")
+    parsed = [MethodSpec.parse(method) for method in methods]
+    if not any(method.name == BASELINE for method in parsed):
+        parsed.insert(0, MethodSpec(name=BASELINE))
+    return list({method.label: method for method in parsed}.values())
+
+
+def _runner(runs: MemoryRuns, store: Any, reasons: dict[str, str]) -> Callable[[Sequence[RunSpec], Tell], None]:
+    """What makes the runs that a search asks for, those in the store excepted."""
+
+    def run(specs: Sequence[RunSpec], tell: Tell) -> None:
+        by_key = {spec.key: spec for spec in specs}
+        kept = store.get(by_key) if store is not None else {}
+        for key, row in kept.items():
+            tell(by_key[key], Measured.of(row))
+        outcomes = runs([spec for key, spec in by_key.items() if key not in kept])
+        try:
+            for outcome in outcomes:
+                if isinstance(outcome, Failed):
+                    reasons[by_key[outcome.key].method.label] = outcome.reason
+                    tell(by_key[outcome.key], None)
+                    continue
+                if store is not None:
+                    store.add(outcome)
+                tell(by_key[outcome["key"]], Measured.of(outcome))
+        finally:
+            outcomes.close()  # type: ignore[attr-defined]
+
+    return run
+
+
+def _opened(store: Any) -> Any:
+    if not isinstance(store, str | Path):
+        return store
+    from postel.experiments.store import Store
+
+    return Store(store)
+
+
+def _any(reasons: Mapping[str, str]) -> str:
+    return list(reasons.values())[-1] if reasons else "the reason is not known"
+
+
+@contextmanager
+def _bar(progress: bool) -> Iterator[Callable[[int, int], None]]:
+    """Someone to be told of progress, shown as a bar on standard error."""
+    if not progress:
+        yield lambda done, expected: None
+        return
+    with require_extra("tqdm.auto", "training").tqdm(unit=" trainings", leave=False) as bar:
+
+        def show(done: int, expected: int) -> None:
+            bar.total = max(done, expected)
+            bar.update(done - bar.n)
+
+        yield show
