@@ -40,7 +40,7 @@ def test_the_page_is_carried_out(extended: Path) -> None:
 
 def test_the_tests_that_the_page_shows_pass_with_those_that_find_new_parts_by_themselves(extended: Path) -> None:
     chosen = "votes or sgc or released or names_are_file_names or every_target_is_tried"
-    places = ["smoothers", "backbones", "experiments/test_search.py", "paper/test_targets.py"]
+    places = ["smoothers", "backbones", "experiments/search/test_stored.py", "paper/test_targets.py"]
     places += ["training/test_loop.py", "training/test_minibatch.py"]
     files = [f"tests/{place}" for place in places]
     files += [f"src/postel/{name}" for name in ("smoothers/votes.py", "backbones/sgc.py")]

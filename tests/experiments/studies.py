@@ -41,7 +41,8 @@ def timeless_rows(path: Path) -> dict[str, Row]:
 
 def start(*arguments: str) -> subprocess.Popen[bytes]:
     """This file as a program, in a session of its own."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[1])}
+    path = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path}
     return subprocess.Popen(
         [sys.executable, "-W", "ignore", __file__, *arguments], env=environment, start_new_session=True
     )
@@ -57,10 +58,10 @@ def search(folder: Path, workers: int) -> Cell:
         "gcn",
         "postel",
         splits=range(4),
-        budget="40",
+        budget="100",
         store=Store(folder / "rows.sqlite"),
         workers=workers,
-        fixed={"max_epochs": 20},
+        fixed={"max_epochs": 8},
     )
 
 

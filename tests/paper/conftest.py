@@ -53,7 +53,7 @@ def fill(store: Store) -> Fill:
                 "pseudo_labels": planned.variant.pseudo_labels,
                 "settings": {"max_epochs": 1000},
                 "budget": {
-                    "kind": "trials",
+                    "kind": "trainings",
                     "amount": 16,
                     "trials": 16,
                     "search_splits": 3,

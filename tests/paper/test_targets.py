@@ -18,7 +18,7 @@ from postel.experiments.rates import Rate
 from postel.experiments.running.executor import run_all
 from postel.experiments.store import Store
 from postel.paper import estimate as estimates
-from postel.paper.estimate import estimate, runs_of
+from postel.paper.estimate import estimate, work_of
 from postel.paper.figures.independence import joint_and_product
 from postel.paper.planning import Options, Planned
 from postel.paper.product import write_product
@@ -209,7 +209,7 @@ def test_a_failing_cell_does_not_stop_the_others(tmp_path: Path, monkeypatch: py
                 store.add_failure(spec, "Traceback: out of luck")
         return whole([spec for spec in specs if spec.method.name != "uniform"], **settings)
 
-    monkeypatch.setattr("postel.experiments.search.run_all", broken)
+    monkeypatch.setattr("postel.experiments.search.stored.run_all", broken)
     target, options = find_target("table-main"), Options(**{**SMALL.__dict__, "methods": ("ls", "one_hot")})
     options = Options(**{**options.__dict__, "backbones": ("gcn",)})
     target.run(options, store)
@@ -254,18 +254,19 @@ def test_the_estimate_counts_runs_and_learns_from_rows(tmp_path: Path, monkeypat
         Options(datasets=("karate",), backbones=("gcn",), methods=("ls", "postel"))
     )
     before = estimate(cells, store, 1, _fixed_rate)
-    # Sixteen trials on three splits, and the chosen setting on the other seven.
-    assert (before.cells, before.done, before.runs) == (2, 0, 2 * (16 * 3 + 7))
-    assert before.trainings == 55 + round(55 * 3.28)
-    assert before.seconds == pytest.approx(55 * (1 + 3.28) * 400 * 0.01)
+    work = [work_of(cell) for cell in cells]
+    assert (before.cells, before.done, before.runs) == (2, 0, sum(one.runs for one in work))
+    assert before.trainings == sum(round(one.trainings) for one in work)
+    assert before.seconds == pytest.approx(sum(one.trainings for one in work) * 400 * 0.01)
     assert before.how == (
         "from epochs measured on this machine on 2026-01-31 for 1 of 1 pair of dataset and backbone; "
         "400 epochs a training are assumed for 1 of which the store has none"
     )
     stand_in = estimate(cells, store, 1, lambda *_: Rate(0.01, True, "2026-01-31"))
     assert "on random graphs of the published size on 2026-01-31 for 1 whose dataset is not" in stand_in.how
-    assert runs_of(Planned("cora", "gcn", LS, budget="grid"))[0] == 72 * 3 + 7
-    assert runs_of(Planned("cora", "gcn", POSTEL, budget="30m")) == (7, 30.0)
+    assert work_of(Planned("cora", "gcn", LS, budget="grid")).runs == 72 * 10
+    assert work_of(Planned("cora", "gcn", POSTEL, budget="30m")).minutes == 30.0
+    assert work_of(Planned("cora", "gcn", POSTEL, budget="400")).trainings <= 400
     run_planned(
         find_target("table-main").plan(Options(**{**SMALL.__dict__, "backbones": ("gcn",), "methods": ("ls",)})),
         SMALL,
@@ -294,7 +295,7 @@ def test_searches_on_other_splits_are_other_cells_and_never_compared_in_silence(
         "datasets": ("karate",),
         "backbones": ("gcn",),
         "splits": 4,
-        "budget": "2",
+        "budget": "8",
         "max_epochs": 3,
         "workers": 1,
     }
@@ -304,11 +305,11 @@ def test_searches_on_other_splits_are_other_cells_and_never_compared_in_silence(
         return [record["budget"] for record in product.values.records()]
 
     target.run(Options(**asked, methods=("ls",), search_splits=1), store, _quiet())
-    one, three = "2 trials, 1 search split", "2 trials, 3 search splits"
-    assert budgets(methods=("ls",)) == [one]  # left open, so what there is is shown
+    (one,) = budgets(methods=("ls",))  # left open, so what there is is shown
+    assert "8 trainings: " in one and "on 4 splits" not in one
     assert estimate(target.plan(Options(**asked, methods=("ls",))), store, 1, _fixed_rate).done == 0
     target.run(Options(**asked, methods=("ls", "als")), store, _quiet())
-    assert budgets(methods=("ls", "als")) == [three, three]
+    assert all("on 4 splits" in text for text in budgets(methods=("ls", "als")))
     assert budgets(methods=("ls", "als"), search_splits=1) == [one, None]
 
     target.run(Options(**asked, methods=("sals",), search_splits=1), store, _quiet())

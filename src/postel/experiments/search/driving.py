@@ -92,3 +92,7 @@ def drive(
             on_progress(done, sum(max(one.search.expected, one.search.trainings) for one in driven.values()))
 
         run(list(specs.values()), tell)
+        for key, found in places.items():
+            # Whoever makes the runs has to tell of each; one it said nothing of would be asked for for ever.
+            if any(task not in driven[name].search.known for name, task in found):
+                tell(specs[key], None)
