@@ -30,7 +30,8 @@ def commands(text: str) -> list[list[str]]:
     blocks = text.split("```")[1::2]
     lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
     reading = "--store results/rows"
-    return [shlex.split(line)[1:] for line in lines if line.startswith("postel ") and reading in line]
+    found = [shlex.split(line)[1:] for line in lines if line.startswith("postel ") and reading in line]
+    return [arguments if "--overwrite" in arguments else [*arguments, "--overwrite"] for arguments in found]
 
 
 def headline(folder: Path) -> str:

@@ -6,6 +6,7 @@ import errno
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -218,7 +219,7 @@ path = Path(sys.argv[1])
 def killed(made, path, aside):
     path.rename(aside)
     os.kill(os.getpid(), signal.SIGKILL)
-outputs._swap = killed
+outputs._replace = killed
 with outputs.writing(outputs.Target(path, "Parquet", folder=True), overwrite=True) as work:
     (work / "soft").mkdir()
 """
@@ -237,3 +238,48 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "a.txt").symlink_to(tmp_path / "disk" / "b.txt")
     put(tmp_path / "a.txt")
     assert (tmp_path / "disk" / "b.txt").read_text() == "new" and (tmp_path / "a.txt").is_symlink()
+
+
+@pytest.mark.parametrize("there", [False, True])
+@pytest.mark.parametrize("step", range(6))
+def test_an_interruption_while_files_are_placed_leaves_all_or_nothing(
+    step: int, there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    if there:
+        for path in paths:
+            path.write_text("old")
+    count = 0
+
+    def counted(function: Callable[..., object]) -> Callable[..., object]:
+        def call(*args: object, **kwargs: object) -> object:
+            nonlocal count
+            count += 1
+            if count == step:
+                raise KeyboardInterrupt
+            done = function(*args, **kwargs)
+            count += 1
+            if count == step:
+                raise KeyboardInterrupt
+            return done
+
+        return call
+
+    def write() -> None:
+        with writing([Target(path) for path in paths], overwrite=there) as work:
+            for path in paths:
+                (work / path.name).write_text("new")
+            monkeypatch.setattr(
+                outputs,
+                "_replace" if there else "_move_to_free_name",
+                counted(outputs._replace if there else outputs._move_to_free_name),
+            )
+
+    try:
+        write()
+    except KeyboardInterrupt:
+        found = [path.read_text() if path.exists() else None for path in paths]
+        assert found == [("old" if there else None)] * 2
+    else:
+        assert [path.read_text() for path in paths] == ["new", "new"]
+    assert not [entry for entry in tmp_path.iterdir() if entry.name.startswith(".")]

@@ -11,8 +11,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from postel.errors import InputError
@@ -195,8 +197,8 @@ def _made(folder: Path, path: Path) -> Iterator[None]:
 def _clear(path: Path) -> None:
     """Remove what jobs that were killed left of ``path``."""
     for name in scratch_names(path.parent, path.name)[0]:
-        if (name / _ASIDE).exists() and not path.exists():
-            (name / _ASIDE).rename(path)  # the job was killed between the two steps of a replacement
+        if (name / f"{_ASIDE}0").exists() and not path.exists():
+            (name / f"{_ASIDE}0").rename(path)  # the job was killed between the two steps of a replacement
         remove(name)
 
 
@@ -216,8 +218,9 @@ def _work_folder(parent: Path, path: Path) -> Path:
 
 
 def _place(targets: Mapping[str, Target], work: Path, before: Mapping[Path, tuple[int, ...] | None]) -> None:
-    placed: list[Path] = []
+    """Give what was made its names, all of it or, whatever comes between, nothing."""
     path = next(iter(targets.values())).path
+    undo: list[Callable[[], None]] = []
     try:
         for name, target in targets.items():
             made, path = work / name, target.path
@@ -227,34 +230,52 @@ def _place(targets: Mapping[str, Target], work: Path, before: Mapping[Path, tupl
             there = before[path]
             if there != _identity(path):
                 raise FileExistsError(errno.EEXIST, "changed meanwhile", str(path))
+            # An interruption may come between any two steps: the way back is noted before each.
             if there is None:
+                undo.append(partial(_remove_if, path, made.lstat().st_ino))
                 _move_to_free_name(made, path)
-                placed.append(path)
-            elif made.is_dir() or path.is_dir():
-                _swap(made, path, work / _ASIDE)
             else:
-                made.replace(path)
-    except FileExistsError as error:
-        for done in placed:
-            remove(done)
-        raise InputError(
-            f"{path} was written by something else while this command ran: that is "
-            "kept, and what this command made is dropped; name another output"
-        ) from error
-    except OSError as error:
-        if error.errno in _FULL:
-            raise
-        raise _unwritable(path, error) from error
-
-
-def _swap(made: Path, path: Path, aside: Path) -> None:
-    """Put ``made`` in the place of ``path``; a folder is not replaced in one step, so it is moved aside first."""
-    path.rename(aside)
-    try:
-        made.rename(path)
-    except BaseException:
-        aside.rename(path)
+                aside = work / f"{_ASIDE}{len(undo)}"
+                undo.append(partial(_put_back, aside, path))
+                _replace(made, path, aside)
+    except BaseException as error:
+        for step in reversed(undo):
+            step()
+        if isinstance(error, FileExistsError):
+            raise InputError(
+                f"{path} was written by something else while this command ran: that is kept, and what this "
+                "command made is dropped; name another output"
+            ) from error
+        if isinstance(error, OSError) and error.errno not in _FULL:
+            raise _unwritable(path, error) from error
         raise
+
+
+def _remove_if(path: Path, inode: int) -> None:
+    """Take back a name that was given, unless it is somebody else's by now."""
+    if path.exists() and path.lstat().st_ino == inode:
+        remove(path)
+
+
+def _put_back(aside: Path, path: Path) -> None:
+    if aside.is_dir():
+        remove(path)
+        aside.rename(path)
+    elif aside.exists():
+        aside.replace(path)
+
+
+def _replace(made: Path, path: Path, aside: Path) -> None:
+    """Put ``made`` in the place of ``path``, which stays at hand as ``aside``."""
+    if made.is_dir() or path.is_dir():
+        path.rename(aside)  # a folder is not replaced in one step
+        made.rename(path)
+    else:
+        try:
+            os.link(path, aside)
+        except OSError:
+            shutil.copy2(path, aside)  # a file system without links
+        made.replace(path)
 
 
 def _move_to_free_name(made: Path, path: Path) -> None:

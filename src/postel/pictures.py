@@ -45,7 +45,11 @@ def rendered(figure: Figure, kind: str) -> bytes:
     """
     matplotlib = require_extra("matplotlib", "plots")
     buffer = io.BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": "postel", "svg.fonttype": "none"}):
+    # Names come from users: a dollar sign in one is a dollar sign, not the begin of a formula.
+    plain = {"svg.hashsalt": "postel", "svg.fonttype": "none", "text.parse_math": False}
+    with matplotlib.rc_context(plain):
+        for text in figure.findobj(require_extra("matplotlib.text", "plots").Text):
+            text.set_parse_math(False)
         figure.savefig(buffer, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
     return buffer.getvalue() if kind == "svg" else _in_few_colours(buffer)
 

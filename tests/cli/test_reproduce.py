@@ -75,7 +75,8 @@ def test_a_dry_run_runs_nothing_and_says_how_it_knows(
 def test_a_figure_is_written_as_png_and_svg(here: Here, tmp_path: Path) -> None:
     done = here("reproduce", "figure-loss", *SMALL, "--out", "pictures", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert {path.suffix for path in (tmp_path / "pictures").iterdir()} == {
+    files = [path for path in (tmp_path / "pictures").iterdir() if path.name != ".postel.json"]
+    assert {path.suffix for path in files} == {
         ".txt",
         ".md",
         ".csv",
@@ -109,3 +110,16 @@ def test_bad_input_is_one_sentence(
     monkeypatch.setenv("POSTEL_CACHE", str(tmp_path / "cache"))
     done = here("reproduce", *arguments, cwd=tmp_path)
     assert done.returncode == 2 and says in done.stderr and len(done.stderr.strip().splitlines()) == 1
+
+
+def test_what_reproduce_made_is_made_anew_and_what_was_changed_is_kept(here: Here, tmp_path: Path) -> None:
+    arguments = ("reproduce", "figure-toy", "--render-only", "--out", "paper")
+    assert here(*arguments, cwd=tmp_path).returncode == 0
+    assert here(*arguments, cwd=tmp_path).returncode == 0
+    table = tmp_path / "paper" / "figure-toy.tex"
+    table.write_text("edited by hand")
+    done = here(*arguments, cwd=tmp_path)
+    assert done.returncode == 2 and "is not as postel reproduce wrote it" in done.stderr
+    assert table.read_text() == "edited by hand"
+    assert here(*arguments, "--overwrite", cwd=tmp_path).returncode == 0
+    assert table.read_text() != "edited by hand"

@@ -12,12 +12,13 @@ import pytest
 from experiments.studies import timeless, tiny_specs
 from postel.errors import InputError
 from postel.experiments.running import claims, executor, workers
-from postel.experiments.running.claims import Claims, is_dead, this_process
+from postel.experiments.running.claims import Claims
 from postel.experiments.running.execute import Row, execute
 from postel.experiments.running.executor import run_all
 from postel.experiments.running.workers import Failure, WorkerDiedError, attempt
 from postel.experiments.spec import RunSpec
 from postel.experiments.store import Store
+from postel.owners import is_dead, this_process
 
 SPECS = tiny_specs(2)
 

@@ -196,3 +196,59 @@ def test_sqlite_says_that_the_disk_is_full(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="takes no more results: database or disk is full"):
         fill()
     assert 0 < len(store) < 20
+
+
+def test_a_study_that_ended_is_one_file_with_everything(tmp_path: Path) -> None:
+    path, copy = tmp_path / "rows.sqlite", tmp_path / "copy.sqlite"
+    rows = run_all(tiny_specs(1), workers=1, store=Store(path))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["rows.sqlite"]
+    copy.write_bytes(path.read_bytes())
+    assert len(Store(copy)) == len(rows) == 3
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["copy.sqlite", "rows.sqlite"]
+
+
+def test_what_a_killed_study_left_in_the_log_is_folded_by_the_next_command(tmp_path: Path) -> None:
+    path = tmp_path / "rows.sqlite"
+
+    def killed() -> None:
+        store = Store(path)
+        with store.kept_open():
+            store.add({"key": "a"})
+            os._exit(9)
+
+    in_a_child(killed)
+    assert path.with_name("rows.sqlite-wal").stat().st_size > 0
+    assert Store(path).keys() == ["a"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["rows.sqlite"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"no zlib",
+        zlib.compress(b'{"key": "a"')[:-3],
+        zlib.compress(b"no json"),
+        zlib.compress(b'{"key": "b"}'),
+        zlib.compress(b"[1, 2]"),
+        zlib.compress(b'{"key": "a", "x": "' + b"0" * (64 << 20) + b'"}', 9),
+        zlib.compress(b"[" * 100_000),
+        7,
+    ],
+)
+def test_a_damaged_row_is_a_sentence(content: object, tmp_path: Path) -> None:
+    store = Store(tmp_path / "rows.sqlite")
+    with store.writing() as connection:
+        connection.execute("INSERT INTO runs VALUES ('a', ?)", (content,))
+    for read in (store.all_rows, lambda: store.get(["a"])):
+        with pytest.raises(ValueError, match=r"rows\.sqlite is damaged in the run a: .*\.recover"):
+            read()
+
+
+def test_a_damaged_cell_is_a_sentence(tmp_path: Path) -> None:
+    store = Store(tmp_path / "rows.sqlite")
+    for text in ("{", "[]", '{"name": 1}'):
+        with store.writing() as connection:
+            connection.execute("INSERT OR REPLACE INTO cells VALUES ('a', ?)", (text,))
+        with pytest.raises(ValueError, match="is damaged in a cell or failure"):
+            store.cells()

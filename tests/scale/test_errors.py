@@ -161,16 +161,19 @@ def test_an_interrupted_job_leaves_nothing(
 
 
 SLOW_JOB = """
-import sys, signal, time
-from postel.cli.smooth import _end
+import sys, time
+from postel.cli.signals import tidy_ending
 from postel.scale import smooth_tables
-signal.signal(signal.SIGTERM, _end)
 def progress(stage, share):
     if share is not None and stage == "writing":
         print("writing", flush=True)
         time.sleep(30)
 edges, labels, out, temp, engine = sys.argv[1:]
-smooth_tables(edges, labels, out, temp_dir=temp, engine=engine, progress=progress)
+with tidy_ending() as ending:
+    try:
+        smooth_tables(edges, labels, out, temp_dir=temp, engine=engine, progress=progress)
+    except KeyboardInterrupt:
+        sys.exit(ending.exit_code)
 """
 
 

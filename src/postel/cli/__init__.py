@@ -5,19 +5,62 @@ Command files import torch and friends inside the function, so that ``postel --h
 
 from __future__ import annotations
 
+import errno
+import io
 import sys
+
+#: What a machine or its user can do something about; other errors are the program's own and keep their traceback.
+_OF_THE_MACHINE = {
+    getattr(errno, name)
+    for name in (
+        *("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EPERM", "EIO", "ENXIO", "ENAMETOOLONG", "ENOTDIR"),
+        *("EISDIR", "ELOOP", "EMFILE", "ENFILE", "ESTALE"),
+    )
+    if hasattr(errno, name)
+}
 
 
 def main() -> None:
-    """Run ``postel``; bad input is one sentence on standard error and exit code 2."""
+    """Run ``postel``.
+
+    Bad input and what the machine refuses (a full disk, a folder that cannot be written) are one sentence on
+    standard error and exit code 2; Ctrl-C gives 130, SIGTERM 143 and a closed terminal 129.
+    """
+    from postel.cli.signals import tidy_ending
     from postel.errors import InputError, MissingExtraError, require_extra
 
-    try:
-        require_extra("typer", "cli")
-        require_extra("rich", "cli")
-        from postel.cli.app import app
+    for stream in (sys.stdout, sys.stderr):
+        # Names of files need not be text; they are shown as well as can be.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    with tidy_ending() as ending:
+        try:
+            require_extra("typer", "cli")
+            require_extra("rich", "cli")
+            from postel.cli.app import app
 
-        app(prog_name="postel")
-    except (InputError, MissingExtraError) as error:
-        print(f"postel: {error}", file=sys.stderr)
-        sys.exit(2)
+            app(prog_name="postel")
+        except (InputError, MissingExtraError) as error:
+            _say(str(error))
+            sys.exit(2)
+        except KeyboardInterrupt:
+            _say("interrupted")
+            sys.exit(ending.exit_code)
+        except SystemExit as exit:
+            if ending.number and exit.code:
+                sys.exit(ending.exit_code)
+            raise
+        except MemoryError:
+            _say("there is not enough memory for this; take a smaller graph, or postel smooth --engine duckdb")
+            sys.exit(2)
+        except OSError as error:
+            if error.errno not in _OF_THE_MACHINE:
+                raise
+            place = f": {str(error.filename)[:200]}" if error.filename else ""
+            _say(f"{error.strerror}{place}; mend that and run the same command again")
+            sys.exit(2)
+
+
+def _say(text: str) -> None:
+    """One line on standard error."""
+    print("postel:", " ".join(text.split("\n")), file=sys.stderr)

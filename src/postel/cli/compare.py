@@ -152,8 +152,7 @@ def run_with_progress(
     if failures:
         notes.print(
             f"{view.failed} runs failed, so {len(failures)} splits are left out ({first}); the same command tries "
-            "them again",
-            markup=False,
+            "them again"
         )
     return whole
 
@@ -164,14 +163,16 @@ def print_comparison(cells: Sequence[Cell]) -> None:
     Args:
         cells: One cell per method on the same dataset, with rows.
     """
+    from rich.text import Text
+
     from postel.cli.console import out, plus_minus, print_table, with_sign
     from postel.paper.lines import lines_of
 
-    rows = []
+    rows: list[list[str | Text]] = []
     for line in lines_of(cells):
-        cell, name = line.cell, line.cell.chosen.method.label
+        cell, name = line.cell, Text(line.cell.chosen.method.label)
         if cell.collapsed:
-            name += f" [bold](one class in {cell.collapsed} of {line.score.splits})[/bold]"
+            name.append(f" (one class in {cell.collapsed} of {line.score.splits})", "bold")
         scores = [plus_minus(cell.score(metric).interval) for metric in ("accuracy", "macro_f1", "ece")]
         gain = [with_sign(line.gain.interval), f"{line.gain.p_value:.3f}"] if line.gain else ["–", "–"]
         work = [f"{cell.mean('improved_rounds'):.1f}/{cell.mean('trainings'):.1f}", f"{cell.mean('seconds'):.1f}"]

@@ -13,8 +13,9 @@ from rich.text import Text
 if TYPE_CHECKING:
     from postel.experiments.intervals import Interval
 
-out = Console(highlight=False)
-notes = Console(stderr=True, highlight=False)
+# No markup: names of classes, files and datasets come from users and are printed as they are, [unk] and [/x] too.
+out = Console(highlight=False, markup=False)
+notes = Console(stderr=True, highlight=False, markup=False)
 
 
 def print_json(value: Any) -> None:
@@ -22,14 +23,14 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, allow_nan=False))
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str | Text]], left: int = 1) -> None:
     """A table in the terminal: the first ``left`` columns are text, folded between words, the others numbers."""
     table = Table(title_style="bold", header_style="bold", box=None, pad_edge=False, collapse_padding=True)
     table.title, table.title_justify, table.show_header = title, "left", any(columns)
     lines = [list(row) for row in rows]
     for position, column in enumerate(columns):
         if position < left:
-            words = [word for line in [columns, *lines] for word in Text.from_markup(line[position]).plain.split()]
+            words = [word for line in [columns, *lines] for word in str(line[position]).split()]
             table.add_column(column, justify="left", min_width=max(map(len, words), default=0))
         else:
             table.add_column(column, justify="right", no_wrap=True)
@@ -44,7 +45,7 @@ def plus_minus(interval: Interval) -> str:
     Args:
         interval: A mean with its interval.
     """
-    return f"{interval.mean:.1f}±{interval.larger_side:.1f}"
+    return f"{interval.mean:.1f}" if interval.single else f"{interval.mean:.1f}±{interval.larger_side:.1f}"
 
 
 def with_sign(interval: Interval) -> str:
@@ -53,4 +54,5 @@ def with_sign(interval: Interval) -> str:
     Args:
         interval: A mean difference with its interval.
     """
-    return f"{interval.mean:+.1f} [{interval.low:+.1f}, {interval.high:+.1f}]"
+    sure = "" if interval.single else f" [{interval.low:+.1f}, {interval.high:+.1f}]"
+    return f"{interval.mean:+.1f}{sure}"

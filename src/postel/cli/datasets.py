@@ -39,7 +39,7 @@ def datasets(data_root: DataRoot = None, json: Json = False) -> None:
         if row.warning is not None:
             out.print(f"Note: {row.warning}.", soft_wrap=True)
         if row.broken:
-            notes.print(f"[bold]wrong[/bold]: {row.missing}", soft_wrap=True)
+            notes.print(f"wrong: {row.missing}", soft_wrap=True)
     absent = [row.name for row in rows if row.missing is not None]
     if absent:
         notes.print(f"Not at hand: {', '.join(absent)}. Run: postel fetch {' '.join(absent)}", soft_wrap=True)

@@ -33,15 +33,13 @@ def demo(
 
     Example: postel demo --splits 3
     """
-    from rich.markup import escape
-
     from postel.cli.console import out as screen
     from postel.outputs import Target, writing
 
     # The page of an earlier demo is made anew: it says nothing else.
     with writing(Target(out, "HTML", ours=_is_demo), overwrite=True) as work:
         _make(work / out.name, splits, workers, data_root)
-    screen.print(f"the page is [bold]{escape(str(out))}[/bold]")
+    screen.print(f"the page is {out}")
     if show:
         webbrowser.open(out.resolve().as_uri())
 

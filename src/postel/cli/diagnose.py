@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from postel.cli.console import notes, out, print_json, print_table
 from postel.cli.options import DataRoot, Json, Overwrite, Protocol, Recipe
@@ -58,13 +59,13 @@ def diagnose(
                 graph, split, protocol, data_root=data_root, recipe=recipe, self_loops=self_loops
             )
         for warning in caught:
-            notes.print(f"note: {warning.message}", soft_wrap=True, markup=False)
+            notes.print(f"note: {warning.message}", soft_wrap=True)
         if plot is not None:
             from postel.datasets.diagnosis.plot import plot_diagnosis
 
             plot_diagnosis(found, work / plot.name)
     if plot is not None:
-        notes.print(f"drawn into {plot}", soft_wrap=True, markup=False)
+        notes.print(f"drawn into {plot}", soft_wrap=True)
     if json:
         print_json(found.to_dict())
         return
@@ -115,7 +116,7 @@ def _print(found: Diagnosis) -> None:
                 rows.append((f"classes absent from {part}", ", ".join(found.class_names[k] for k in classes)))
         print_table("Test", ("", ""), rows)
     _print_classes(found)
-    out.print(f"[bold]Verdict[/bold]: {found.verdict}", soft_wrap=True)
+    out.print(Text.assemble(("Verdict", "bold"), f": {found.verdict}"), soft_wrap=True)
     if found.training:
         out.print(found.training.calibration, soft_wrap=True)
 

@@ -254,7 +254,9 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _cells(finding: Finding) -> tuple[Any, ...]:
-    from rich.markup import escape
+    from rich.text import Text
 
-    said = escape(finding.said) + (f" [bold]→ {escape(finding.todo)}[/bold]" if finding.todo else "")
-    return _SIGNS[finding.state], escape(finding.name), said
+    said = Text(finding.said)
+    if finding.todo:
+        said.append(f" → {finding.todo}", "bold")
+    return _SIGNS[finding.state], finding.name, said

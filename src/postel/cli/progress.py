@@ -35,10 +35,10 @@ class StudyView:
 
     def __init__(self, title: str, total: int | None, workers: int, *, quiet: bool = False) -> None:
         columns = (
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[note]}"),
+            TextColumn("{task.fields[note]}", markup=False),
             TimeElapsedColumn(),
         )
         self.workers, self.total = workers, total
@@ -101,7 +101,7 @@ class StudyView:
         # A few runs more than can run are handed out ahead.
         running = min(self.workers, self.started - self.fresh - self.failed)
         said = [f"{running} running"] if running > 0 else []
-        said += [f"[bold]{self.failed} failed[/bold]"] if self.failed else []
+        said += [f"{self.failed} failed"] if self.failed else []
         if self.total is not None:
             elapsed = 0.0 if self._first is None else time.monotonic() - self._first
             said.append(time_left(self.fresh, elapsed, self.total - self.done - self.failed))

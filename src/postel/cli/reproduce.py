@@ -79,6 +79,7 @@ def reproduce(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the table's or figure's files.")] = Path(
         "paper"
     ),
+    overwrite: options.Overwrite = False,
     data_root: options.DataRoot = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be run and how long it takes, and run nothing.")
@@ -101,7 +102,7 @@ def reproduce(
     from postel.experiments.budget import Budget
     from postel.experiments.store.folder import open_results
     from postel.paper.planning import Options
-    from postel.paper.product import write_product
+    from postel.paper.product import check_place, write_product
     from postel.paper.registry import find_target
 
     if name is None:
@@ -132,11 +133,12 @@ def reproduce(
     if dry_run:
         _tell_plan(target, chosen, store, as_json)
         return
+    check_place(target.name, out, overwrite=overwrite)
     kept = open_results(store)
     if not render_only:
         _run(target, chosen, kept, quiet=as_json)
     product = target.render(kept, chosen)
-    written = write_product(product, out)
+    written = write_product(product, out, overwrite=overwrite)
     if as_json:
         files = [str(path) for path in written]
         print_json(
@@ -253,7 +255,7 @@ def _watched(quiet: bool) -> Iterator[Watch]:
     from postel.paper.running import Watch
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("cells, {task.fields[runs]} runs"),
@@ -285,14 +287,11 @@ def _notes(product: Product) -> list[str]:
 
 
 def _print(product: Product) -> None:
-    from rich.markup import escape
-
     from postel.cli.console import out as screen
     from postel.cli.console import print_table
 
     table: Any = product.printed
     left = sum(column.left for column in table.columns[:4])
-    rows = [[escape(cell) for cell in row] for row in table.shown()]
-    print_table(table.title, table.header, rows, left=left)
+    print_table(table.title, table.header, table.shown(), left=left)
     for note in table.notes:
-        screen.print(escape(note), style="dim")
+        screen.print(note, style="dim")

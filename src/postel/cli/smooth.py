@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-import sys
 from pathlib import Path
-from types import FrameType
 
 import typer
 
@@ -67,10 +64,12 @@ def smooth(
 
     from postel.scale import Columns, smooth_tables
 
-    # A job that is told to end removes its temporary data first.
-    signal.signal(signal.SIGTERM, _end)
     bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=notes, transient=True
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=notes,
+        transient=True,
     )
     with bar:
         task = bar.add_task("starting", total=None)
@@ -124,7 +123,3 @@ def _pairs(texts: list[str]) -> dict[str, str]:
         if "=" not in text:
             raise InputError(f"--spark-conf takes NAME=VALUE, got {text!r}")
     return {name: value for name, _, value in (text.partition("=") for text in texts)}
-
-
-def _end(number: int, frame: FrameType | None) -> None:
-    sys.exit(128 + number)

@@ -45,8 +45,8 @@ def train(
     from postel.cli.console import notes, print_json, print_table
     from postel.cli.console import out as screen
     from postel.errors import InputError
-    from postel.experiments.graphs import graph_of
-    from postel.experiments.running.execute import classifier_of, load_data, row_of
+    from postel.experiments.graphs import run_fingerprint
+    from postel.experiments.running.execute import alone_on_one_thread, classifier_of, load_data, row_of
     from postel.experiments.spec import MethodSpec, RunSpec
     from postel.files import write_text
     from postel.outputs import Target, writing
@@ -58,7 +58,7 @@ def train(
     rounds = options.pseudo_label_rounds(pseudo_labels)
     spec = RunSpec(
         dataset=dataset,
-        fingerprint=graph_of(dataset, data_root).fingerprint(),
+        fingerprint=run_fingerprint(dataset, protocol, data_root),
         protocol=protocol,
         split=split,
         recipe=recipe,
@@ -79,7 +79,8 @@ def train(
             targets = [*model_targets(out), Target(out / "run.json", "JSON", ours=_is_run)]
             work = stack.enter_context(writing(targets, overwrite=overwrite, inputs=[dataset]))
         try:
-            model.fit(data)
+            with alone_on_one_thread():  # other threads, other sums: what has a run's key has its bytes
+                model.fit(data)
         except KeyboardInterrupt:
             notes.print("interrupted: nothing was written; the same command starts again")
             raise typer.Exit(130) from None
@@ -111,7 +112,7 @@ def train(
         f"{result.epochs} epochs, {result.seconds:.1f} s"
     )
     if row["collapsed"]:
-        screen.print("[bold]every test node is given the same class[/bold]")
+        screen.print("every test node is given the same class", style="bold")
     if out is not None:
         screen.print(f"model and run.json are in {out}")
 

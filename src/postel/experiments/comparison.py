@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from postel.experiments.graphs import graph_of
+from postel.experiments.graphs import run_fingerprint
 from postel.experiments.running.execute import classifier_of
 from postel.experiments.spec import MethodSpec, RunSpec
 
@@ -37,7 +37,7 @@ def comparison_specs(
         >>> [(spec.split, spec.method.name, spec.pseudo_labels) for spec in specs]
         [(0, 'one_hot', False), (0, 'postel', True), (1, 'one_hot', False), (1, 'postel', True)]
     """
-    fingerprint = graph_of(dataset, data_root).fingerprint()
+    fingerprint = run_fingerprint(dataset, settings.get("protocol", "paper"), data_root)
     specs = [
         RunSpec(
             dataset=dataset,

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 from postel.datasets.catalog import Entry
 from postel.datasets.load import ReadDataset, local_file, open_graph, under_recipe
-from postel.datasets.storage.stored_graph import StoredGraph
+from postel.datasets.storage.stored_graph import StoredGraph, masks_fingerprint
 from postel.graph import Graph, LabelledGraph, prepare
 
 # A study goes through its datasets one after another; more would only fill the memory.
@@ -89,6 +89,32 @@ def graph_of(dataset: str, data_root: str | None = None) -> StoredGraph:
         InputError: If there is no such dataset, or its file is not what its fingerprint says.
     """
     return _stored(dataset, data_root, _stamp(dataset, data_root))[0]
+
+
+def run_fingerprint(dataset: str, protocol: str, data_root: str | None = None) -> str:
+    """What names the data of a run: the graph, and the splits where the run takes them from the user's own file.
+
+    Generated splits follow from the graph, and published ones of the catalog are checked when they are read: their
+    runs are named by the graph alone, as they always were.
+
+    Args:
+        dataset: A name of the catalog, or the path of a graph file.
+        protocol: How nodes are split.
+        data_root: The folder of graph files, ``POSTEL_DATA``'s if None.
+
+    Returns:
+        The graph's fingerprint, with that of its splits after a plus sign where they decide.
+    """
+    return _run_fingerprint(dataset, data_root, protocol, _stamp(dataset, data_root))
+
+
+@functools.lru_cache(maxsize=8)
+def _run_fingerprint(dataset: str, data_root: str | None, protocol: str, stamp: _Stamp) -> str:
+    graph, entry = _stored(dataset, data_root, stamp)
+    masks = graph.splits.get(protocol)
+    if masks is None or protocol in entry.splits:
+        return graph.fingerprint()
+    return f"{graph.fingerprint()}+{masks_fingerprint(masks)}"
 
 
 def _stamp(dataset: str, data_root: str | None) -> _Stamp:

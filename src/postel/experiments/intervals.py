@@ -23,11 +23,12 @@ _EXACT_PAIRS = 14
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean with its bootstrap interval."""
+    """A mean with its bootstrap interval; ``single`` if it is one value, of which nobody knows how sure it is."""
 
     mean: float
     low: float
     high: float
+    single: bool = False
 
     @property
     def larger_side(self) -> float:
@@ -71,7 +72,7 @@ def bootstrap_interval(
     means = sample[draws].mean(axis=1)
     tail = 100 * (1 - level) / 2
     low, high = np.percentile(means, [tail, 100 - tail])
-    return Interval(float(sample.mean()), float(low), float(high))
+    return Interval(float(sample.mean()), float(low), float(high), single=sample.size == 1)
 
 
 def sign_flip_p_value(differences: Sequence[float], *, resamples: int = 100_000, seed: int = 0) -> float:

@@ -47,7 +47,8 @@ class Line:
         if self.ours is None:
             return NOT_RUN
         mark = COLLAPSED if self.ours.has_collapsed else ""
-        return f"{self.ours.interval.mean:.2f} ±{self.ours.paper_side:.2f}{mark}"
+        side = "" if self.ours.interval.single else f" ±{self.ours.paper_side:.2f}"
+        return f"{self.ours.interval.mean:.2f}{side}{mark}"
 
     @property
     def paper_text(self) -> str:
@@ -136,7 +137,8 @@ def _readable(title: str, lines: Sequence[Line], notes: tuple[str, ...]) -> Tabl
     for line in lines:
         cell, ours = line.planned, line.ours
         names = (backbone_label(cell.backbone), cell.variant.label, dataset_label(cell.dataset))
-        interval = f"[{ours.interval.low:.2f}, {ours.interval.high:.2f}]" if ours else NOTHING
+        known = ours is not None and not ours.interval.single
+        interval = f"[{ours.interval.low:.2f}, {ours.interval.high:.2f}]" if ours and known else NOTHING
         work = (len(ours.rows) if ours else 0, short_budget(ours.budget) if ours else NOTHING)
         rows.append((*names, line.ours_text, interval, line.paper_text, line.difference_text, *work))
     return Table(title, (*left, *right, Column("budget", left=True)), rows, notes)

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from postel.errors import InputError
 from postel.files import write_text
+from postel.outputs import Target, writing
 from postel.paper.table import Table, csv_text, latex, markdown, plain_text
 from postel.pictures import save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+_ENDINGS = ("txt", "md", "csv", "tex")
+_NOTE = ".postel.json"
 
 
 @dataclass(frozen=True)
@@ -44,8 +52,37 @@ class Product:
         return self.lines or self.values
 
 
-def write_product(product: Product, folder: Path) -> list[Path]:
-    """The files written to ``folder``: the table as text, Markdown, CSV and LaTeX, figures as PNG and SVG."""
+def check_place(name: str, folder: Path, *, overwrite: bool = False) -> None:
+    """Raises one clear sentence if what a target makes could not be written to ``folder``, before it is made.
+
+    Args:
+        name: The target's name.
+        folder: Where its files will go.
+        overwrite: Whether files that are there may be replaced whoever made them.
+    """
+    paths = [folder / f"{name}.{ending}" for ending in _ENDINGS]
+    _check_unchanged(paths, folder, overwrite)
+    with writing([Target(path) for path in paths], overwrite=True):
+        pass
+
+
+def write_product(product: Product, folder: Path, *, overwrite: bool = False) -> list[Path]:
+    """Writes a product's files: the table as text, Markdown, CSV and LaTeX, figures as PNG and SVG.
+
+    Files that were made so before are made anew. One that somebody changed since, or that came from elsewhere, is
+    replaced only if asked: a note in the folder (``.postel.json``) holds what was written.
+
+    Args:
+        product: What was made.
+        folder: Where the files go; it is made if it is not there.
+        overwrite: Whether files that are there may be replaced whoever made them.
+
+    Returns:
+        The files.
+
+    Raises:
+        InputError: If a file is there that is not to be replaced.
+    """
     shaped = product.matrix or product.printed
     markdowns = [shaped] if shaped is product.printed else [shaped, product.printed]
     texts = {
@@ -54,11 +91,40 @@ def write_product(product: Product, folder: Path) -> list[Path]:
         "csv": csv_text(product.values).removesuffix("\n"),
         "tex": latex(shaped, f"tab:{product.name}"),
     }
-    written = []
-    for ending, text in texts.items():
-        written.append(folder / f"{product.name}.{ending}")
-        write_text(written[-1], text + "\n")
-    for suffix, figure in product.figures.items():
-        stem = f"{product.name}-{suffix}" if suffix else product.name
-        written += [save(figure, folder / f"{stem}.{ending}") for ending in ("png", "svg")]
+    stems = {f"{product.name}-{suffix}" if suffix else product.name: f for suffix, f in product.figures.items()}
+    targets = [Target(folder / f"{product.name}.{ending}") for ending in texts]
+    targets += [Target(folder / f"{stem}.{kind}", kind.upper()) for stem in stems for kind in ("png", "svg")]
+    written = [target.path for target in targets]
+    _check_unchanged(written, folder, overwrite)
+    with writing(targets, overwrite=True) as work:
+        for ending, text in texts.items():
+            write_text(work / f"{product.name}.{ending}", text + "\n")
+        for stem, figure in stems.items():
+            for kind in ("png", "svg"):
+                save(figure, work / f"{stem}.{kind}")
+    made = {**_made(folder), **{path.name: _digest(path) for path in written}}
+    write_text(folder / _NOTE, json.dumps({"made": dict(sorted(made.items()))}, indent=2) + "\n")
     return written
+
+
+def _check_unchanged(paths: Sequence[Path], folder: Path, overwrite: bool) -> None:
+    made = {} if overwrite else _made(folder)
+    for path in paths:
+        if path.exists() and not overwrite and (not path.is_file() or made.get(path.name) != _digest(path)):
+            raise InputError(
+                f"{path} is there already and is not as postel reproduce wrote it: remove it, name another "
+                "folder, or set --overwrite"
+            )
+
+
+def _made(folder: Path) -> dict[str, str]:
+    """What was written to ``folder`` before: a digest by name."""
+    try:
+        made = json.loads((folder / _NOTE).read_text(encoding="utf-8"))["made"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return made if isinstance(made, dict) else {}
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

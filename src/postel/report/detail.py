@@ -150,8 +150,9 @@ def _warnings(line: Line) -> list[str]:
 def _numbers(line: Line) -> list[tuple[str, str]]:
     cell, span = line.cell, line.score.interval
     paper = [] if line.paper is None else [("the paper's accuracy", f"{line.paper} %".replace("±", "± "))]
+    sure = "" if span.single else f" [{span.low:.2f}, {span.high:.2f}]"
     return [
-        ("accuracy", f"{span.mean:.2f} % [{span.low:.2f}, {span.high:.2f}]"),
+        ("accuracy", f"{span.mean:.2f} %{sure}"),
         *paper,
         ("majority class", f"{cell.majority:.2f} %"),
         ("macro-F1", f"{cell.score('macro_f1').mean:.2f} %"),

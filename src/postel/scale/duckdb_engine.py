@@ -153,11 +153,18 @@ class DuckDBEngine(Engine):
                 raise InputError(
                     f"there is no room left in {self._folder.parent}: set temp_dir (--temp-dir) to a larger disk"
                 ) from error
+            if isinstance(error, duckdb.InterruptException):
+                raise KeyboardInterrupt from error
             # A damaged file can make DuckDB stumble in many ways; its own words are kept in the sentence.
-            if not reads or isinstance(error, duckdb.InterruptException):
+            if not reads:
                 raise
             table = reads[0] if len(reads) == 1 else next((t for t in reads if t.path in str(error)), reads[0])
             raise misread(table, error) from error
+        except RuntimeError as error:
+            # DuckDB looks for signals while it works, and tells of one in words of its own.
+            if "interrupted" not in str(error):
+                raise
+            raise KeyboardInterrupt from error
 
     @contextlib.contextmanager
     def _watching(self, stage: str | None) -> Iterator[None]:

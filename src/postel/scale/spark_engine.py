@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from postel import checks, errors, settings
-from postel.errors import require_extra
+from postel.errors import InputError, require_extra
 from postel.scale import kernel, sql
 from postel.scale.classes import conflict
 from postel.scale.engine import Engine, Inputs, Names, PairCounts, Progress
@@ -130,9 +130,10 @@ class SparkEngine(Engine):
         try:
             yield
         except (java, spark_error) as error:
-            if not reads or not any(sign in str(error) for sign in _AT_FAULT):
-                raise
-            raise misread(reads[0], error) from error
+            if reads and any(sign in str(error) for sign in _AT_FAULT):
+                raise misread(reads[0], error) from error
+            reason = " ".join(str(error).split())[:300]
+            raise InputError(f"Spark gave up while {stage}: {reason}") from error
         finally:
             over.set()
             watcher.join()

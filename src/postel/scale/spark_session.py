@@ -63,9 +63,12 @@ def spark_session(request: Request, folder: Path) -> Iterator[Any]:
         try:
             yield session
         finally:
-            session.stop()
+            # After Ctrl-C the Java process may be gone already: it hears of it, too.
+            with contextlib.suppress(Exception):
+                session.stop()
             if fresh:
-                _end_java()
+                with contextlib.suppress(Exception):
+                    _end_java()
 
 
 def _end_java() -> None:

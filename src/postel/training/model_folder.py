@@ -5,10 +5,14 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from postel.backbones import BACKBONES, ModelFn, make_backbone
+import torch
+from torch import Tensor
+
+from postel.backbones import BACKBONES, Backbone, ModelFn, make_backbone
 from postel.errors import InputError, require_extra
 from postel.files import write_text
 from postel.outputs import Target, writing
@@ -55,7 +59,8 @@ def save_model(model: NodeClassifier, folder: Path) -> None:
 
 def model_targets(folder: Path) -> list[Target]:
     """Return what :func:`save_model` writes into ``folder``, as targets of :func:`postel.outputs.writing`."""
-    return [Target(folder / _WEIGHTS, "weights", ours=_has_card), Target(folder / _CARD, "JSON", ours=_is_card)]
+    # The card first: weights alone, after a kill between the two, would not be known for a model's.
+    return [Target(folder / _CARD, "JSON", ours=_is_card), Target(folder / _WEIGHTS, "weights", ours=_has_card)]
 
 
 def _has_card(weights: Path) -> bool:
@@ -76,31 +81,54 @@ def load_model(cls: type[NodeClassifier], folder: Path, backbone: ModelFn | None
     unreadable = require_extra("safetensors", "training").SafetensorError
     card = _read_card(folder)
     params: dict[str, Any] = dict(card["params"])
-    if params["backbone"] is None and backbone is None:
+    if params.get("backbone") is None and backbone is None:
         raise InputError(
             f"{folder} holds a user's own module; pass its function: NodeClassifier.load(path, backbone=model_fn)"
         )
-    params["backbone"] = backbone if params["backbone"] is None else params["backbone"]
-    params["smoother"] = _smoother_from(params["smoother"], folder)
+    params["backbone"] = backbone if params.get("backbone") is None else params["backbone"]
+    params["smoother"] = _smoother_from(params.get("smoother"), folder)
     params["device"] = device
-    # Folders of version 0.1 spell it "neighbors".
-    params["num_neighbors"] = tuple(params.pop("neighbors", None) or params.get("num_neighbors", ()))
     try:
+        # Folders of version 0.1 spell it "neighbors".
+        params["num_neighbors"] = tuple(params.pop("neighbors", None) or params.get("num_neighbors", ()))
         weights = (folder / _WEIGHTS).read_bytes()
         if hashlib.sha256(weights).hexdigest() != card["weights_sha256"]:
             raise InputError(f"{_WEIGHTS} does not belong to {_CARD}")
         model = cls(**params)
-        network = make_backbone(
-            model.backbone, card["num_features"], card["num_classes"], **(model.backbone_args or {})
-        )
-        network.load_state_dict(safetensors.load(weights))
+        state = safetensors.load(weights)
+
+        def make() -> Backbone:
+            sizes = card["num_features"], card["num_classes"]
+            return make_backbone(model.backbone, *sizes, **(model.backbone_args or {}))
+
+        if isinstance(model.backbone, str):
+            _check_sizes(card, model.backbone_args, state, make)
+        network = make()
+        network.load_state_dict(state)
         result = Result.from_dict(card["result"])
-    except (InputError, OSError, RuntimeError, TypeError, KeyError, unreadable) as error:
+    except (
+        *(InputError, OSError, RuntimeError, TypeError, ValueError, KeyError, AttributeError, MemoryError),
+        *(IndexError, OverflowError, ZeroDivisionError, RecursionError, unreadable),
+    ) as error:
         raise InputError(f"{folder} is damaged or does not fit this version: {_first_line(error)}") from error
     model.backbone_ = network.to(device).eval()
     model.num_features_, model.num_classes_ = card["num_features"], card["num_classes"]
     model.epochs_, model.result_ = card["epochs"], result
     return model
+
+
+def _check_sizes(
+    card: dict[str, Any], arguments: dict[str, Any] | None, state: dict[str, Tensor], make: Callable[[], Backbone]
+) -> None:
+    """Refuse a card that asks for another network than the weights are of, before memory is taken for it."""
+    largest = sum(tensor.numel() for tensor in state.values()) + 10_000
+    for name, value in {**(arguments or {}), "num_features": card["num_features"]}.items():
+        if isinstance(value, int) and value > largest:
+            raise InputError(f"{name} is {value}, more than {_WEIGHTS} has numbers")
+    with torch.device("meta"):
+        shapes = {name: tensor.shape for name, tensor in make().state_dict().items()}
+    if shapes != {name: tensor.shape for name, tensor in state.items()}:
+        raise InputError(f"{_WEIGHTS} belongs to a network of other sizes than {_CARD} says")
 
 
 def _read_card(folder: Path) -> dict[str, Any]:
@@ -111,7 +139,7 @@ def _read_card(folder: Path) -> dict[str, Any]:
         )
     try:
         card = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise InputError(f"{path} is damaged: it is not JSON ({_first_line(error)})") from error
     if not isinstance(card, dict) or card.get("format") != FORMAT:
         raise InputError(f"{path} was not written by NodeClassifier.save: its format is not {FORMAT!r}")
@@ -126,9 +154,10 @@ def _read_card(folder: Path) -> dict[str, Any]:
         "weights_sha256": str,
     }
     for name, kind in needed.items():
-        if not isinstance(card.get(name), kind):
+        if not isinstance(card.get(name), kind) or isinstance(card[name], bool):
             raise InputError(f"{path} is damaged: {name} is missing or of the wrong kind")
-    if card["params"].get("backbone", "") not in (None, *BACKBONES):
+    named = card["params"].get("backbone", "")
+    if named is not None and (not isinstance(named, str) or named not in BACKBONES):
         raise InputError(f"{path} names an unknown backbone, {card['params'].get('backbone')!r}")
     return card
 
@@ -149,7 +178,7 @@ def _smoother_from(card: Any, folder: Path) -> Smoother | None:
         if not (isinstance(cls, type) and issubclass(cls, Smoother)):
             raise TypeError(f"{card['class']} is no soft-label method")
         return cls(**card["params"])
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InputError(
             f"{folder} names a soft-label method that is not known here: {_first_line(error)}"
         ) from error

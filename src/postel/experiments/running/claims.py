@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import threading
 import time
 import uuid
-from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
 from postel.errors import InputError
 from postel.experiments.store import Store
+from postel.owners import is_dead, this_process
 
 #: Seconds after which a claim that nobody renews is anybody's.
 LEASE = 60.0
@@ -80,44 +78,3 @@ class Claims:
                     connection.execute("UPDATE claims SET expires = ? WHERE owner = ?", (expires, self.owner))
             except InputError:
                 continue  # the study's own next write tells of it
-
-
-def this_process() -> str:
-    """A name for this process that no other one has: machine, process namespace, number and start."""
-    return f"{_place()} {os.getpid()} {_started(os.getpid())}"
-
-
-def is_dead(owner: str) -> bool:
-    """Whether the process in ``owner`` (what :func:`this_process` said) was on this machine and is gone.
-
-    >>> is_dead(this_process()), is_dead("elsewhere - 1 0")
-    (False, False)
-    """
-    host, space, number, started, *_ = owner.split(" ")
-    if f"{host} {space}" != _place():
-        return False
-    try:
-        os.kill(int(number), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        pass
-    return _started(int(number)) != started
-
-
-def _place() -> str:
-    # Containers may share a host's name but not its processes.
-    try:
-        space = str(Path("/proc/self/ns/pid").readlink())
-    except OSError:
-        space = "-"
-    return f"{platform.node().replace(' ', '_') or '-'} {space}"
-
-
-def _started(number: int) -> str:
-    """When a process started, in the system's ticks; numbers are used again, this is not. Elsewhere a dash."""
-    try:
-        fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return "-"
-    return "dead" if fields[0] in ("Z", "X") else fields[19]

@@ -16,7 +16,7 @@ from postel.backbones import backbone_class
 from postel.datasets import load_dataset
 from postel.datasets.splits import check_protocol
 from postel.errors import InputError
-from postel.experiments.graphs import study_graph
+from postel.experiments.graphs import run_fingerprint, study_graph
 from postel.experiments.provenance import provenance
 from postel.experiments.spec import RunSpec
 from postel.training import NodeClassifier
@@ -89,7 +89,7 @@ def load_data(spec: RunSpec, data_root: str | None = None) -> Any:
     data = load_dataset(
         spec.dataset, split=spec.split, protocol=spec.protocol, recipe=spec.recipe, data_root=data_root
     )
-    _check_fingerprint(spec, data.fingerprint)
+    _check_fingerprint(spec, data_root)
     return data
 
 
@@ -109,7 +109,7 @@ def row_of(spec: RunSpec, model: NodeClassifier, data: Any) -> Row:
 
 def _execute(spec: RunSpec, data_root: str | None) -> Row:
     kept = study_graph(spec.dataset, data_root, spec.recipe)
-    _check_fingerprint(spec, kept.read.fingerprint)
+    _check_fingerprint(spec, data_root)
     data = kept.split(spec.split, spec.protocol)
     model = classifier_of(spec).fit(data)
     if not math.isfinite(model.result_.val_loss):
@@ -117,7 +117,8 @@ def _execute(spec: RunSpec, data_root: str | None) -> Row:
     return row_of(spec, model, data)
 
 
-def _check_fingerprint(spec: RunSpec, found: str) -> None:
+def _check_fingerprint(spec: RunSpec, data_root: str | None) -> None:
+    found = run_fingerprint(spec.dataset, spec.protocol, data_root)
     if found != spec.fingerprint:
         raise InputError(f"{spec.dataset} has fingerprint {found}, but the run was made for {spec.fingerprint}")
 

@@ -12,7 +12,7 @@ from typing import Any
 from postel.backbones import backbone_class
 from postel.errors import InputError
 from postel.experiments.budget import Budget
-from postel.experiments.graphs import graph_of
+from postel.experiments.graphs import run_fingerprint
 from postel.experiments.results import ONE_CLASS, Cell, Question, Rung, Setting, Spent, content_key
 from postel.experiments.running.execute import Row, classifier_of, load_data
 from postel.experiments.running.executor import run_all
@@ -94,7 +94,7 @@ def tune_dataset(
     given = flat(fixed or {})
     template = Template(
         dataset=dataset,
-        fingerprint=graph_of(dataset, data_root).fingerprint(),
+        fingerprint=run_fingerprint(dataset, protocol, data_root),
         protocol=protocol,
         recipe=recipe,
         backbone=backbone,

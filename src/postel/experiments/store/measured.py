@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import zlib
 from collections.abc import Iterator
 from typing import Any
 
+from postel.experiments.store.packing import packed, unpacked
 from postel.experiments.store.sqlite import Store
 
 _TABLE = "CREATE TABLE IF NOT EXISTS measured (target TEXT, key TEXT, value BLOB, PRIMARY KEY (target, key))"
@@ -31,7 +30,7 @@ class Measurements:
 
     def put(self, target: str, key: str, value: Any) -> None:
         """Keep ``value``; one that was there under the same key is replaced."""
-        content = zlib.compress(json.dumps(value, allow_nan=False).encode())
+        content = packed(value)
         with self.store.writing() as connection:
             connection.execute(_TABLE)
             connection.execute("INSERT OR REPLACE INTO measured VALUES (?, ?, ?)", (target, key, content))
@@ -43,7 +42,7 @@ class Measurements:
                 return None
             query = "SELECT value FROM measured WHERE target = ? AND key = ?"
             found = connection.execute(query, (target, key)).fetchone()
-        return None if found is None else json.loads(zlib.decompress(found[0]))
+        return None if found is None else self._unpacked(target, found[0])
 
     def all(self) -> Iterator[tuple[str, str, Any]]:
         """Every target, key and value, in their order."""
@@ -51,4 +50,10 @@ class Measurements:
             if connection.execute(_THERE).fetchone() is None:
                 return
             for target, key, value in connection.execute("SELECT * FROM measured ORDER BY target, key"):
-                yield target, key, json.loads(zlib.decompress(value))
+                yield target, key, self._unpacked(target, value)
+
+    def _unpacked(self, target: str, content: Any) -> Any:
+        try:
+            return unpacked(content)
+        except ValueError as error:
+            raise self.store.damaged(f"in what {target!s:.40} measured: {error}") from error

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import time
-import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from postel.errors import InputError
 from postel.experiments.provenance import provenance
 from postel.experiments.spec import RunSpec
 from postel.experiments.store.export import StoredRow, write_lines
+from postel.experiments.store.packing import packed, unpacked
 
 #: What brings a file from each schema to the next; a file's schema is how many of these it has seen.
 _STEPS = (
@@ -51,6 +52,7 @@ class Store:
             if not self.path.exists() or self._schema() < len(_STEPS):
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 self._migrate()
+            self._fold()
             found = self._schema()
         except (sqlite3.Error, OSError) as error:
             raise InputError(f"{self.path} cannot be used as a store of results: {error}") from error
@@ -60,15 +62,15 @@ class Store:
     def add(self, row: StoredRow) -> None:
         """Keep ``row``; one with the same key is kept as it was. A failure of the same spec is forgotten."""
         with self.writing() as connection:
-            connection.execute("INSERT OR IGNORE INTO runs VALUES (?, ?)", (row["key"], _packed(row)))
+            connection.execute("INSERT OR IGNORE INTO runs VALUES (?, ?)", (row["key"], packed(row)))
             for table in ("failures", "claims"):
                 connection.execute(f"DELETE FROM {table} WHERE key = ?", (row["key"],))
 
     def add_many(self, rows: Iterable[StoredRow]) -> None:
         """Keep all ``rows`` or, if one of them cannot be had or kept, none."""
         with self.writing() as connection:
-            packed = ((row["key"], _packed(row)) for row in rows)
-            connection.executemany("INSERT OR IGNORE INTO runs VALUES (?, ?)", packed)
+            lines = ((row["key"], packed(row)) for row in rows)
+            connection.executemany("INSERT OR IGNORE INTO runs VALUES (?, ?)", lines)
 
     def keys(self) -> list[str]:
         """The key of every row, in the order in which they came."""
@@ -82,7 +84,7 @@ class Store:
             for key in keys:
                 found = connection.execute("SELECT row FROM runs WHERE key = ?", (key,)).fetchone()
                 if found is not None:
-                    rows[key] = _unpacked(found[0])
+                    rows[key] = self._unpacked(key, found[0])
         return rows
 
     def rows(self, keys: Iterable[str]) -> list[StoredRow]:
@@ -92,7 +94,8 @@ class Store:
     def all_rows(self) -> list[StoredRow]:
         """Every row, in the order in which they came."""
         with self.reading() as connection:
-            return [_unpacked(row) for (row,) in connection.execute("SELECT row FROM runs ORDER BY rowid")]
+            found = connection.execute("SELECT key, row FROM runs ORDER BY rowid")
+            return [self._unpacked(key, row) for key, row in found]
 
     def add_failure(self, spec: RunSpec, traceback_text: str) -> None:
         """Remember that ``spec`` could not be run, and why; a later success makes it forgotten."""
@@ -143,10 +146,25 @@ class Store:
 
     @contextmanager
     def kept_open(self) -> Iterator[None]:
-        """A block in which writing is quick: without it every write folds SQLite's log back into the file."""
-        with self.reading() as connection:
-            connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone()
-            yield
+        """A block in which writing is quick: without it every write folds SQLite's log back into the file.
+
+        It is folded back at the end, so that the file alone is the whole store.
+        """
+        try:
+            connection = self._opened()
+        except sqlite3.Error as error:
+            raise InputError(f"{self.path} cannot be used as a store of results: {error}") from error
+        with closing(connection):
+            # It can be a file that is only read: then a write will tell.
+            with suppress(sqlite3.Error):
+                connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone()
+            try:
+                yield
+            finally:
+                # Another study may be at work on it, or the disk be full: its own end, or the next command, folds.
+                with suppress(sqlite3.Error):
+                    connection.execute("PRAGMA busy_timeout=1000")
+                    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -159,7 +177,41 @@ class Store:
 
     def _listed(self, query: str) -> list[dict[str, Any]]:
         with self.reading() as connection:
-            return [json.loads(text) for (text,) in connection.execute(query)]
+            texts = [text for (text,) in connection.execute(query)]
+        try:
+            found = [json.loads(text) for text in texts]
+        except (TypeError, ValueError, RecursionError) as error:
+            raise self.damaged(f"in a cell or failure: {error}") from error
+        if not all(isinstance(value, dict) and isinstance(value.get("key"), str) for value in found):
+            raise self.damaged("in a cell or failure: it has no key")
+        return found
+
+    def _unpacked(self, key: str, content: Any) -> StoredRow:
+        """The row under ``key``; refused if it is damaged."""
+        try:
+            row = unpacked(content)
+            if not isinstance(row, dict) or row.get("key") != key:
+                raise ValueError("it belongs to another key")
+        except ValueError as error:
+            raise self.damaged(f"in the run {key!s:.40}: {error}") from error
+        return row
+
+    def damaged(self, what: str) -> InputError:
+        """Returns the sentence for something in the store that cannot be read.
+
+        Args:
+            what: Where, and what is wrong with it.
+        """
+        recover = "restore it from a copy, or save what can be read with: sqlite3 FILE .recover"
+        return InputError(f"{self.path} is damaged {what}; {recover}")
+
+    def _fold(self) -> None:
+        """Fold what a killed study left in SQLite's log into the file, if that can be written now."""
+        log = self.path.with_name(f"{self.path.name}-wal")
+        if log.exists() and os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK):
+            with suppress(sqlite3.OperationalError), closing(self._opened()) as connection:
+                connection.execute("PRAGMA busy_timeout=100")
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def _schema(self) -> int:
         with closing(self._opened(read_only=True)) as connection:
@@ -181,8 +233,13 @@ class Store:
         if not read_only:
             return sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
         address = self.path.resolve().as_uri()
+        # A connection that may write removes SQLite's files beside the store when it is the last to close.
+        mode = "rw" if os.access(self.path, os.W_OK) and os.access(self.path.resolve().parent, os.W_OK) else "ro"
         try:
-            connection = sqlite3.connect(f"{address}?mode=ro", timeout=_PATIENCE, isolation_level=None, uri=True)
+            connection = sqlite3.connect(
+                f"{address}?mode={mode}", timeout=_PATIENCE, isolation_level=None, uri=True
+            )
+            connection.execute("PRAGMA query_only=1")
             connection.execute("PRAGMA schema_version")
         except sqlite3.OperationalError:
             # Even to read it, WAL wants files beside the store. Where none can be made nobody writes either.
@@ -190,12 +247,3 @@ class Store:
                 raise
             connection = sqlite3.connect(f"{address}?immutable=1", isolation_level=None, uri=True)
         return connection
-
-
-def _packed(row: StoredRow) -> bytes:
-    # The fastest level: digits of floats hardly get smaller with more effort.
-    return zlib.compress(json.dumps(row, allow_nan=False).encode(), 1)
-
-
-def _unpacked(content: bytes) -> StoredRow:
-    return json.loads(zlib.decompress(content))

@@ -51,7 +51,7 @@ class TableIterations(Target):
             difference = None if theirs is None else ours - theirs
             ends = (span.low, span.high, max(rounds))
             values.append((*head, "run", ours, *ends, theirs, difference, n, found.budget))
-            interval = f"[{span.low:.1f}, {span.high:.1f}]"
+            interval = None if span.single else f"[{span.low:.1f}, {span.high:.1f}]"
             lines.append(
                 (*labels, f"{ours:.1f}", interval, max(rounds), theirs, difference, n, short_budget(found.budget))
             )

@@ -1,0 +1,49 @@
+"""A command that is told to end does so as after Ctrl-C: it tidies up and says by its exit code what ended it."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+#: What ends a command besides Ctrl-C: kill, a batch system's time limit, and a terminal that is closed.
+_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+class Ending:
+    """Which signal ended the command, if one did."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    @property
+    def exit_code(self) -> int:
+        """The code that shells give to a process ended by that signal, Ctrl-C's without any."""
+        return 128 + (self.number or signal.SIGINT)
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Raise KeyboardInterrupt, once: what tidies up must not be disturbed by a second signal."""
+        if not self.number:
+            self.number = number
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def tidy_ending() -> Iterator[Ending]:
+    """Give what tells how a command ended; inside the block signals that end it raise KeyboardInterrupt.
+
+    A signal that the caller has set to be ignored, as nohup does, stays ignored.
+    """
+    ending = Ending()
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in _ENDING:
+            if signal.getsignal(number) == signal.SIG_DFL:
+                before[number] = signal.signal(number, ending)
+    try:
+        yield ending
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,266 @@
+"""A program that runs commands of postel under faults: it imports once and forks, so that hundreds are quick.
+
+Its one argument is a folder to work in; it prints what went wrong as JSON, a list of sentences, after a count of
+the cases that were tried.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from postel.cli import main
+
+QUICK = ("--max-epochs", "3")
+STUDY = ("--splits", "2", "-w", "1", *QUICK)
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that writes: its arguments, how large files may get before it fails, what lets it run again."""
+
+    arguments: tuple[str, ...]
+    limit: int = 100
+    again: tuple[str, ...] = ("--overwrite",)
+
+
+COMMANDS = {
+    "smooth": Command(("smooth", "--edges", "in/e.csv", "--labels", "in/n.csv", "--out", "out/o.parquet")),
+    "smooth on DuckDB": Command(
+        ("smooth", "--edges", "in/e.csv", "--labels", "in/n.csv", "--out", "out/o.parquet", "--engine", "duckdb")
+    ),
+    "convert": Command(("convert", "in/e.csv", "in/n.csv", "out/g.npz")),
+    "diagnose": Command(("diagnose", "karate", "--plot", "out/d.png")),
+    "train": Command(("train", "karate", *QUICK, "--out", "out/model")),
+    "compare": Command(("compare", "karate", "-m", "one_hot", *STUDY, "--out", "out/c.html"), 45_000),
+    "tune": Command(
+        ("tune", "karate", "-m", "uniform", "--budget", "2", "--search-splits", "1", *STUDY), 20_000, again=()
+    ),
+    "report": Command(("report", "--store", "in/rows.sqlite", "--out", "out/r.html")),
+    "export": Command(("export", "out/rows.csv", "--store", "in/rows.sqlite")),
+    "export a folder": Command(("export", "out/rows", "--store", "in/rows.sqlite")),
+    "reproduce": Command(
+        ("reproduce", "figure-toy", "--store", "in/rows.sqlite", "--render-only", "--out", "out")
+    ),
+}
+
+
+class Trial:
+    """A fresh folder with inputs, in which a command is run once."""
+
+    def __init__(self, home: Path, number: int) -> None:
+        self.folder = home / f"trial-{number}"
+        shutil.copytree(home / "inputs", self.folder)
+
+    def run(
+        self,
+        arguments: tuple[str, ...],
+        prepare: Callable[[], None] = lambda: None,
+        signal_after: tuple[int, float] | None = None,
+    ) -> tuple[int, str]:
+        """Exit code (negative for the signal that ended it) and standard error."""
+        # A pipe, since limits on files are among the faults; it holds more than a command says.
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reader)
+            os._exit(self._child(arguments, prepare, writer))
+        os.close(writer)
+        status = None
+        if signal_after is not None:
+            time.sleep(signal_after[1])
+            over, status = os.waitpid(child, os.WNOHANG)
+            if not over:
+                os.killpg(child, signal_after[0])
+                status = None
+        with os.fdopen(reader, errors="replace") as stream:
+            said = stream.read()
+        if status is None:
+            status = os.waitpid(child, 0)[1]
+        return os.waitstatus_to_exitcode(status), said
+
+    def _child(self, arguments: tuple[str, ...], prepare: Callable[[], None], errors: int) -> int:
+        try:
+            os.setsid()
+            os.chdir(self.folder)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            os.dup2(errors, 2)
+            sys.stdout, sys.stderr = (os.fdopen(number, "w", closefd=False) for number in (1, 2))
+            prepare()
+            sys.argv = ["postel", *arguments]
+            main()
+            code = 0
+        except SystemExit as exit:
+            code = exit.code if isinstance(exit.code, int) else 0
+        except BaseException:
+            traceback.print_exc()
+            code = 71
+        sys.stdout.flush()
+        sys.stderr.flush()
+        return code
+
+    def left(self) -> list[str]:
+        """What is there that was not at the beginning, but for a study's store."""
+        inputs = self.folder.parent / "inputs"
+        before = {str(path.relative_to(inputs)) for path in inputs.rglob("*")}
+        names = {str(path.relative_to(self.folder)) for path in self.folder.rglob("*")}
+        # Without room SQLite cannot even begin to read, and leaves its empty files beside the store.
+        stores = ("postel.", "in/rows.sqlite-")
+        return sorted(name for name in names - before if not name.startswith(stores))
+
+
+class Faults:
+    """The faults, and what was found wrong under them."""
+
+    def __init__(self, home: Path) -> None:
+        self.home, self.number, self.wrong = home, 0, []
+        self.tried: Counter[str] = Counter()
+        self.rng = random.Random(0)
+
+    def trial(self, kind: str) -> Trial:
+        self.number += 1
+        self.tried[kind] += 1
+        return Trial(self.home, self.number)
+
+    def check(self, told: bool, *words: object) -> None:
+        if not told:
+            self.wrong.append(" ".join(map(str, words)))
+
+    def refused(self, kind: str, name: str, trial: Trial, code: int, said: str) -> None:
+        """A refusal is one sentence and exit code 2, and leaves nothing."""
+        sentence = [line for line in said.splitlines() if line.startswith("postel: ")]
+        self.check(code == 2 and len(sentence) == 1 and "Traceback" not in said, kind, name, code, said[-600:])
+        self.check(trial.left() == [], kind, name, "left", trial.left())
+
+    def full_disk(self, name: str) -> None:
+        command, trial = COMMANDS[name], self.trial("full disk")
+        size = command.limit
+
+        def limit() -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+        self.refused("full disk", name, trial, *trial.run(command.arguments, limit))
+
+    def small_disk(self, name: str) -> None:
+        """A real file system without room, where one can be mounted."""
+        command, trial = COMMANDS[name], self.trial("small disk")
+        out = trial.folder / "out"
+        out.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", str(out)], capture_output=True)
+        if mounted.returncode:
+            self.tried["small disk"] -= 1
+            return
+        try:
+            (out / "filler").write_bytes(b"x" * 4096)
+            code, said = trial.run(command.arguments)
+            self.check(code == 2 and "Traceback" not in said, "small disk", name, code, said[-600:])
+            self.check(
+                [path.name for path in out.iterdir()] == ["filler"], "small disk", name, list(out.iterdir())
+            )
+        finally:
+            subprocess.run(["umount", str(out)], check=True)
+
+    def read_only(self, name: str) -> None:
+        command, trial = COMMANDS[name], self.trial("read-only")
+        for path in [trial.folder, *trial.folder.rglob("*")]:
+            path.chmod(0o555 if path.is_dir() else 0o444)
+
+        def give_up_rights() -> None:
+            if os.geteuid() == 0:
+                os.setgid(65534)
+                os.setuid(65534)
+
+        self.refused("read-only", name, trial, *trial.run(command.arguments, give_up_rights))
+        trial.folder.chmod(0o755)
+
+    def signalled(self, name: str, number: signal.Signals, seconds: float, whole: list[str]) -> None:
+        """Ended in good order, at any moment: 128 + the signal's number, all of the output or nothing."""
+        command, trial = COMMANDS[name], self.trial(number.name)
+        code, said = trial.run(command.arguments, signal_after=(number, self.rng.uniform(0.02, seconds)))
+        self.check(code in (0, 128 + number) and "Traceback" not in said, number.name, name, code, said[-900:])
+        left = trial.left()
+        self.check(left == whole or (left == [] and code != 0), number.name, name, "left", left)
+        done = trial.run((*command.arguments, *(command.again if left else ())))
+        self.check(done[0] == 0, number.name, name, "and again", *done)
+
+    def killed(self, name: str, seconds: float, whole: list[str]) -> None:
+        """After a kill no file is there in part; the same command then does all, and clears up."""
+        command, trial = COMMANDS[name], self.trial("SIGKILL")
+        trial.run(command.arguments, signal_after=(signal.SIGKILL, self.rng.uniform(0.02, seconds)))
+        there = [name for name in trial.left() if name in whole and (trial.folder / name).is_file()]
+        done = trial.run((*command.arguments, *(command.again if there else ())))
+        self.check(done[0] == 0 and "Traceback" not in done[1], "SIGKILL", name, "then", *done)
+        self.check(trial.left() == whole, "SIGKILL", name, "left", trial.left())
+
+
+def inputs(home: Path) -> None:
+    """An edge list, a node table and a store with a cell."""
+    folder = home / "inputs" / "in"
+    folder.mkdir(parents=True)
+    rng = random.Random(0)
+    edges = [(rng.randrange(60), rng.randrange(60)) for _ in range(200)]
+    (folder / "e.csv").write_text("source,target\n" + "".join(f"{a},{b}\n" for a, b in edges))
+    (folder / "n.csv").write_text("node,label,x\n" + "".join(f"{i},{'abc'[i % 3]},{i % 5}\n" for i in range(60)))
+    made = Trial(home, 0)
+    code, said = made.run(COMMANDS["compare"].arguments)
+    assert code == 0, said
+    shutil.move(made.folder / "postel.sqlite", folder / "rows.sqlite")
+
+
+def run(home: Path, rounds: int) -> Faults:
+    """All faults on all commands; signals come ``rounds`` times each, within the time that a command takes."""
+    home.chmod(0o755)
+    inputs(home)
+    faults = Faults(home)
+    for name, command in COMMANDS.items():
+        trial = faults.trial("no fault")
+        begun = time.monotonic()
+        code, said = trial.run(command.arguments)
+        seconds = time.monotonic() - begun
+        whole = trial.left()
+        faults.check(code == 0, "no fault", name, code, said)
+        faults.full_disk(name)
+        faults.read_only(name)
+        if name not in ("compare", "tune"):
+            faults.small_disk(name)
+        for _ in range(rounds):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                faults.signalled(name, number, seconds, whole)
+            faults.killed(name, seconds, whole)
+    return faults
+
+
+def imported() -> None:
+    """All that commands import while they run, so that a fork has it."""
+    import duckdb  # noqa: F401
+    import matplotlib.figure  # noqa: F401
+    import optuna  # noqa: F401
+    import pyarrow.csv
+    import pyarrow.parquet  # noqa: F401
+    import rich.progress  # noqa: F401
+
+    import postel.cli.app
+    import postel.datasets.diagnosis
+    import postel.experiments.search
+    import postel.paper.registry
+    import postel.report.page
+    import postel.scale.duckdb_engine
+    import postel.scale.memory_engine  # noqa: F401
+
+
+if __name__ == "__main__":
+    imported()
+    found = run(Path(sys.argv[1]), int(sys.argv[2]))
+    print(json.dumps({"tried": found.tried, "wrong": found.wrong}))

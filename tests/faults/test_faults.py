@@ -1,0 +1,31 @@
+"""Every command that writes, under a full disk, without rights, and ended at random moments."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).with_name("program.py")
+
+
+def test_no_fault_loses_anything_or_ends_in_a_traceback(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+    environment.pop("POSTEL_DATA", None)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", str(PROGRAM), str(tmp_path / "faults"), "1"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["wrong"] == []
+    assert found["tried"]["full disk"] == found["tried"]["SIGKILL"] == found["tried"]["no fault"] >= 11
