@@ -55,3 +55,7 @@ def test_neither_settings_nor_engines_need_torch():
     modules = "postel.settings, postel.scale.smooth, postel.scale.memory_engine, postel.scale.duckdb_engine"
     code = f"import sys, {modules}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_text_to_the_letter_keeps_self_loops_and_nothing_else() -> None:
+    assert PosteLSettings.as_published(0.6, 0.2) == PosteLSettings(0.6, 0.2, self_loops=True)

@@ -99,6 +99,23 @@ class PosteLSettings:
         """
         return cls(alpha, beta, noise="off-target", isolated="one-hot", centers="train", self_loops=True)
 
+    @classmethod
+    def as_published(cls, alpha: float = 0.8, beta: float = 0.4) -> Self:
+        """Return the method as the paper's text has it, to the letter: a self-loop makes a node its own neighbor.
+
+        Args:
+            alpha: Weight of the noisy posterior against the one-hot label.
+            beta: Weight of the uniform noise.
+
+        Returns:
+            Settings with self-loops kept and everything else at the defaults.
+
+        Example:
+            >>> PosteLSettings.as_published().self_loops, PosteLSettings().self_loops
+            (True, False)
+        """
+        return cls(alpha, beta, self_loops=True)
+
 
 @dataclass(frozen=True)
 class CalibratedSettings:
