@@ -51,6 +51,8 @@ def interrupt(*arguments: str, cwd: Path, ready: Path | None) -> tuple[int, str]
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # Tests that run in the background ignore Ctrl-C, and what they start would inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stderr is not None
     deadline = time.monotonic() + 120
