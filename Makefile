@@ -1,5 +1,6 @@
 # `make demo` and `make test` are all that a newcomer needs; each builds its own environment in .venv from nothing.
-# `make results` makes the tables of results/ again from their rows, `make docs` the documentation site.
+# `make check` is what to run while at work. `make results` makes the tables of results/ again from their rows, `make
+# verify` runs some of those rows again, `make docs` makes the documentation site.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -9,7 +10,7 @@ DEMO   := $(VENV)/.demo
 READY  := $(VENV)/.ready
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 
-.PHONY: demo test results docs lint types imports unit setup clean
+.PHONY: demo test check results verify docs lint types imports unit setup clean
 
 $(DEMO): pyproject.toml constraints.txt
 	@$(PYTHON) -c "import sys; sys.exit(0 if sys.version_info >= (3, 11) else \
@@ -28,6 +29,13 @@ demo: $(DEMO)
 	$(BIN)/postel demo
 
 test: lint types imports unit
+
+# The same without tests that start other programs, train for long, or need a browser or Java.
+check: lint types imports
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow" $(PYTEST_ARGS)
+
+verify: $(READY)
+	$(BIN)/python results/verify.py $(VERIFY_ARGS)
 
 results: $(READY)
 	$(BIN)/python results/remake.py
