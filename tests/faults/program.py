@@ -23,6 +23,7 @@ from pathlib import Path
 
 from postel.cli import main
 
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 QUICK = ("--max-epochs", "3")
 STUDY = ("--splits", "2", "-w", "1", *QUICK)
 
@@ -75,6 +76,8 @@ class Trial:
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
+            for number in ENDING:  # what comes before the command has begun is none of its business
+                signal.signal(number, lambda number, frame: os._exit(128 + number))
             os.close(reader)
             os._exit(self._child(arguments, prepare, writer))
         os.close(writer)
@@ -100,6 +103,8 @@ class Trial:
             sys.stdout, sys.stderr = (os.fdopen(number, "w", closefd=False) for number in (1, 2))
             prepare()
             sys.argv = ["postel", *arguments]
+            for number in ENDING:
+                signal.signal(number, signal.SIG_DFL if number != signal.SIGINT else signal.default_int_handler)
             main()
             code = 0
         except SystemExit as exit:
@@ -107,6 +112,8 @@ class Trial:
         except BaseException:
             traceback.print_exc()
             code = 71
+        for number in ENDING:
+            signal.signal(number, signal.SIG_IGN)
         sys.stdout.flush()
         sys.stderr.flush()
         return code
@@ -236,7 +243,7 @@ def run(home: Path, rounds: int) -> Faults:
         if name not in ("compare", "tune"):
             faults.small_disk(name)
         for _ in range(rounds):
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for number in ENDING:
                 faults.signalled(name, number, seconds, whole)
             faults.killed(name, seconds, whole)
     return faults
@@ -246,7 +253,6 @@ def imported() -> None:
     """All that commands import while they run, so that a fork has it."""
     import duckdb  # noqa: F401
     import matplotlib.figure  # noqa: F401
-    import optuna  # noqa: F401
     import pyarrow.csv
     import pyarrow.parquet  # noqa: F401
     import rich.progress  # noqa: F401

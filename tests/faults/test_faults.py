@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,12 +16,21 @@ import pytest
 PROGRAM = Path(__file__).with_name("program.py")
 
 
-def test_no_fault_loses_anything_or_ends_in_a_traceback(tmp_path: Path) -> None:
+@pytest.fixture
+def open_home() -> Iterator[Path]:
+    """A folder that every user can reach, since one fault is to have no rights; pytest's are the owner's alone."""
+    home = Path(tempfile.mkdtemp(prefix="postel-faults-"))
+    home.chmod(0o755)
+    yield home
+    shutil.rmtree(home, ignore_errors=True)
+
+
+def test_no_fault_loses_anything_or_ends_in_a_traceback(open_home: Path) -> None:
     pytest.importorskip("duckdb")
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
     environment.pop("POSTEL_DATA", None)
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(PROGRAM), str(tmp_path / "faults"), "1"],
+        [sys.executable, "-W", "ignore", str(PROGRAM), str(open_home), "1"],
         env=environment,
         capture_output=True,
         text=True,
