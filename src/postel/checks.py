@@ -5,8 +5,9 @@ Nothing here needs torch, so the command line can check its options before it lo
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from postel.errors import InputError
@@ -133,3 +134,21 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     if value not in choices:
         raise InputError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
     return str(value)
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return a hint for a misspelled name, ready to stand in front of the list of names.
+
+    Args:
+        name: What was given.
+        names: What there is.
+
+    Returns:
+        A question and a space, or nothing where no name is near.
+
+    Example:
+        >>> did_you_mean("postle", ["postel", "uniform"]), did_you_mean("xyz", ["postel"])
+        ('did you mean postel? ', '')
+    """
+    near = difflib.get_close_matches(name.lower(), names, n=2)
+    return f"did you mean {' or '.join(near)}? " if near else ""

@@ -11,6 +11,7 @@ from torch import nn
 
 from postel.backbones.base import Backbone
 from postel.backbones.custom import Custom
+from postel.checks import did_you_mean
 from postel.errors import InputError
 
 _HOMES = {
@@ -47,7 +48,10 @@ def backbone_class(name: str) -> type[Backbone]:
         'GCN'
     """
     if name not in _HOMES:
-        raise InputError(f"unknown backbone {name!r}; choose one of {', '.join(BACKBONES)}, or pass a function")
+        hint = did_you_mean(name, BACKBONES)
+        raise InputError(
+            f"unknown backbone {name!r}; {hint}choose one of {', '.join(BACKBONES)}, or pass a function"
+        )
     return getattr(importlib.import_module(f"postel.backbones.{name}"), _HOMES[name])
 
 

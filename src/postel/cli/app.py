@@ -22,7 +22,7 @@ from postel.cli.tune import tune
 app = typer.Typer(
     help="Soft labels for node classification on graphs.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )

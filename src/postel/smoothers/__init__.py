@@ -5,6 +5,7 @@ from __future__ import annotations
 from inspect import signature
 from typing import Any
 
+from postel.checks import did_you_mean
 from postel.errors import InputError
 from postel.smoothers.als import ALS
 from postel.smoothers.base import Smoother, TrainTargets
@@ -60,7 +61,8 @@ def make_smoother(name: str, **params: Any) -> Smoother:
         postel.errors.InputError: sals takes smoothing, weight, isolated, ...; got epsilon
     """
     if name not in SMOOTHERS:
-        raise InputError(f"there is no method {name!r}; choose from {', '.join(SMOOTHERS)}")
+        hint = did_you_mean(name, SMOOTHERS)
+        raise InputError(f"there is no method {name!r}; {hint}choose from {', '.join(SMOOTHERS)}")
     takes = signature(SMOOTHERS[name]).parameters
     unknown = params.keys() - takes.keys()
     if unknown:
