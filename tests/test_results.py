@@ -61,7 +61,8 @@ def test_rows_alone_make_every_table_and_figure_again(again: Path) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_pages_show_the_tables_of_the_rows(again: Path, name: str) -> None:
-    assert "<!-- table: gcn-paper -->\n\n| graph |" in _page(name)
+    if name != "README.md":  # which shows no table while the study is run again
+        assert "<!-- table: gcn-paper -->\n\n| graph |" in _page(name)
     assert (again.parent / name).read_text() == _page(name)
 
 

@@ -114,7 +114,7 @@ def test_parquet_with_duckdb(tmp_path: Path) -> None:
 def test_tuned_study_resumes(tmp_path: Path) -> None:
     first = _run("tuned_study.py", "rows.sqlite", "karate", cwd=tmp_path)
     assert [line.split()[0] for line in first.splitlines() if "lr=" in line] == ["one_hot", "ls", "postel"]
-    assert first.count("7 trials, 2 search splits") == 3 and first.count("all 4 settings within") == 1
+    assert first.count(" 40 trainings: ") == 3 and first.count("4 of 4 settings on 5 splits") == 1
     (now,), (kept,) = _numbers(r"(\d+) runs now", first), _numbers(r"(\d+) in rows.sqlite", first)
     assert now == kept > 0
     again = _run("tuned_study.py", "rows.sqlite", "karate", cwd=tmp_path)

@@ -22,6 +22,8 @@ class Budget:
     Example:
         >>> Budget.parse("400"), Budget.parse("1.5m")
         (Budget(kind='trainings', amount=400), Budget(kind='minutes', amount=1.5))
+        >>> Budget.parse("16t")
+        Budget(kind='trials', amount=16)
     """
 
     kind: Literal["fixed", "grid", "standard", "trainings", "minutes", "trials"]
@@ -32,7 +34,8 @@ class Budget:
         """Returns the budget that a user wrote.
 
         Args:
-            text: ``400`` (trainings), ``30m`` (minutes), ``standard``, ``grid`` or ``fixed``.
+            text: ``400`` (trainings), ``30m`` (minutes), ``standard``, ``grid`` or ``fixed``; ``16t`` (trials)
+                names cells of version 0.1, which can be shown and not run.
 
         Raises:
             InputError: If it is none of these, or 0.
@@ -40,13 +43,15 @@ class Budget:
         written = str(text).strip()
         if written in ("standard", "grid", "fixed"):
             return cls(written)  # type: ignore[arg-type]
-        found = re.fullmatch(r"([0-9]*\.?[0-9]+)(m?)", written)
-        if found is None or float(found[1]) == 0 or not (found[2] or float(found[1]).is_integer()):
+        found = re.fullmatch(r"([0-9]*\.?[0-9]+)([mt]?)", written)
+        if found is None or float(found[1]) == 0 or not (found[2] == "m" or float(found[1]).is_integer()):
             raise InputError(
                 f"a budget is a number of trainings above 0 (400), of minutes (30m), standard, grid or fixed, "
                 f"got {written!r}"
             )
-        return cls("minutes", float(found[1])) if found[2] else cls("trainings", int(found[1]))
+        if found[2] == "m":
+            return cls("minutes", float(found[1]))
+        return cls("trials" if found[2] else "trainings", int(found[1]))
 
     @property
     def limit(self) -> str:

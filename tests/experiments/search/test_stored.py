@@ -13,6 +13,7 @@ from postel.datasets.splits import make_split
 from postel.datasets.storage.graph_file import write_graph_file
 from postel.datasets.storage.stored_graph import StoredGraph
 from postel.datasets.synthetic import csbm
+from postel.errors import InputError
 from postel.experiments.budget import Budget
 from postel.experiments.results import Cell
 from postel.experiments.running import workers as pools
@@ -261,3 +262,9 @@ def test_one_worker_and_two_choose_the_same(tmp_path: Path) -> None:
         )  # fmt: skip
         cells.append(cell)
     assert cells[0] == cells[1]
+
+
+def test_trials_of_version_0_1_are_shown_and_never_run(store: Store, imagined: Imagined) -> None:
+    with pytest.raises(InputError, match="16 trials are a budget of version 0.1"):
+        tune_dataset("karate", "gcn", "one_hot", budget="16t", store=store)
+    assert not imagined.run and Budget.parse("16t") == Budget("trials", 16)

@@ -23,6 +23,7 @@ class Claims:
     ``lease`` seconds when the process was on another one.
 
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = Store(Path(folder) / "rows.sqlite")
     ...     with Claims(store) as ours, Claims(store) as theirs:

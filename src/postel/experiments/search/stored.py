@@ -86,6 +86,10 @@ def tune_dataset(
         (1, 3, '24 trainings: 8 of 8 settings on 3 splits; 24 trainings')
     """
     budget = Budget.parse(budget) if isinstance(budget, str) else budget
+    if budget.kind == "trials":
+        raise InputError(
+            f"{budget.limit} are a budget of version 0.1, which can be shown but not run; give trainings, as in 400"
+        )
     every = list(splits)
     if not every:
         raise InputError("a search needs at least one split")
