@@ -88,7 +88,7 @@ def tune_dataset(
     budget = Budget.parse(budget) if isinstance(budget, str) else budget
     if budget.kind == "trials":
         raise InputError(
-            f"{budget.limit} are a budget of version 0.1, which can be shown but not run; give trainings, as in 400"
+            f"{budget.limit} are a budget of version 0.1, shown but never run; give trainings, as in 400"
         )
     every = list(splits)
     if not every:
