@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import pkgutil
 
+from postel.checks import did_you_mean
 from postel.errors import InputError
 from postel.paper import figures, tables
 from postel.paper.target import Target
@@ -35,8 +35,7 @@ def find_target(name: str) -> Target:
     """
     name, names = RENAMED.get(name, name), target_names()
     if name not in names:
-        near = difflib.get_close_matches(name, names, n=2)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}"
+        hint = did_you_mean(name, names).strip() or f"there are {', '.join(names)}"
         raise InputError(f"there is no table or figure {name!r}; {hint}")
     kind, _, rest = name.partition("-")
     module = importlib.import_module(f"postel.paper.{kind}s.{rest.replace('-', '_')}")
