@@ -28,13 +28,21 @@ Block = tuple[int, int, Tensor]
 class Features:
     """Features [N, F] of all nodes, constant during training.
 
-    >>> features = Features.from_dense(torch.tensor([[1.0, 0.0], [0.0, 2.0]]), dense_above=0.6)
-    >>> features.is_sparse, features.product(torch.eye(2)).tolist()
-    (True, [[1.0, 0.0], [0.0, 2.0]])
+    Use :meth:`from_dense` or :meth:`from_scipy` to make one: they decide whether the features are stored dense or
+    sparse.
+
+    Args:
+        dense: The dense features, or None if they are stored sparse.
+        rows: The features as a CSR tensor, or None if they are stored dense.
+        turned: The transpose of ``rows``, which the gradient multiplies with.
+
+    Example:
+        >>> features = Features.from_dense(torch.tensor([[1.0, 0.0], [0.0, 2.0]]), dense_above=0.6)
+        >>> features.is_sparse, features.product(torch.eye(2)).tolist()
+        (True, [[1.0, 0.0], [0.0, 2.0]])
     """
 
     def __init__(self, dense: Tensor | None, rows: Tensor | None = None, turned: _Turned | None = None) -> None:
-        """Dense features, or a CSR tensor and its transpose; use :meth:`from_dense` or :meth:`from_scipy`."""
         self._dense = dense
         self._rows = rows
         self._turned = turned
@@ -47,8 +55,8 @@ class Features:
 
         Args:
             x: The features [N, F].
-            device: Where to put it.
-            dense_above: Up to this share of non-zeros they are kept sparse.
+            device: Where to put them.
+            dense_above: Up to this share of non-zeros the features are stored sparse.
 
         Returns:
             The features.
@@ -65,8 +73,8 @@ class Features:
 
         Args:
             x: The features [N, F].
-            device: Where to put it.
-            dense_above: Above this share of non-zeros they are made dense.
+            device: Where to put them.
+            dense_above: Above this share of non-zeros the features are stored dense.
 
         Returns:
             The features.
@@ -91,7 +99,7 @@ class Features:
         return (x.shape[0], x.shape[1])
 
     def dense(self) -> Tensor:
-        """The features as a dense tensor [N, F]; made on first use, then kept."""
+        """Return the features as a dense tensor [N, F]; it is made on first use and then reused."""
         if self._dense is None:
             assert self._rows is not None
             self._dense = self._rows.to_dense()

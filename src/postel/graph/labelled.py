@@ -45,11 +45,11 @@ class LabelledGraph:
 
     @classmethod
     def from_data(cls, data: Any, *, device: torch.device | str = "cpu") -> LabelledGraph:
-        """The graph of a ``Data`` prepared, with its labels and masks.
+        """Prepare the graph of a ``Data``, and take its labels and masks along.
 
         Args:
             data: Anything with ``x``, ``edge_index`` and ``y``; the three masks and ``num_classes`` are optional.
-            device: Where the trainings will be.
+            device: Where the trainings will run.
 
         Returns:
             The labelled graph.
@@ -65,7 +65,7 @@ class LabelledGraph:
         return cls(prepare(data, device=device), y, int(data.num_classes) if stored else None, **masks)
 
     def with_masks(self, train_mask: Tensor, val_mask: Tensor, test_mask: Tensor | None = None) -> LabelledGraph:
-        """The same graph under another split.
+        """Return the same graph under another split.
 
         Args:
             train_mask: True for training nodes, boolean [N].
@@ -89,5 +89,5 @@ class LabelledGraph:
 
     @property
     def x(self) -> Tensor:
-        """The features as a dense tensor [N, F]; made on first use, then kept."""
+        """The features as a dense tensor [N, F]; it is made on first use and then reused."""
         return self.graph.features.dense()

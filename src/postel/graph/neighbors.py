@@ -23,21 +23,39 @@ BLOCK_ENTRIES = 4_000_000
 
 
 class Neighbors:
-    """Incoming entries of every node in compressed rows, self-loops left out: sources of i's entries lie together.
+    """The incoming edge entries of every node in compressed rows, without self-loops.
 
-    >>> neighbors = Neighbors.from_edge_index(torch.tensor([[0, 2, 1], [1, 1, 1]]), 3)
-    >>> neighbors.offsets.tolist(), neighbors.sources.tolist()
-    ([0, 0, 2, 2], [0, 2])
+    The sources of the entries into node i lie together, at ``sources[offsets[i]:offsets[i + 1]]``. Use
+    :meth:`from_edge_index` to make one.
+
+    Args:
+        offsets: Where each node's sources start, int64 [N + 1].
+        sources: The source of every entry [E], sorted by target.
+
+    Example:
+        >>> neighbors = Neighbors.from_edge_index(torch.tensor([[0, 2, 1], [1, 1, 1]]), 3)
+        >>> neighbors.offsets.tolist(), neighbors.sources.tolist()
+        ([0, 0, 2, 2], [0, 2])
     """
 
     def __init__(self, offsets: np.ndarray[Any, Any], sources: np.ndarray[Any, Any]) -> None:
-        """``offsets`` int64 [N + 1] and ``sources`` [E] as numpy arrays; use :meth:`from_edge_index`."""
         self.offsets = offsets
         self.sources = sources
 
     @classmethod
     def from_edge_index(cls, edge_index: Tensor, num_nodes: int) -> Neighbors:
-        """The same edges, grouped by target; repeated entries stay."""
+        """Group edges by their target; repeated entries are kept.
+
+        Args:
+            edge_index: The entries, int64 [2, E].
+            num_nodes: Number of nodes N.
+
+        Returns:
+            The neighbors of every node.
+
+        Raises:
+            InputError: If ``edge_index`` has the wrong shape or type, or names a node that does not exist.
+        """
         check_edges(edge_index, num_nodes)
         index = np.int32 if num_nodes < 2**31 else np.int64
         source, target = (part.numpy().astype(index) for part in edge_index.cpu())
@@ -56,20 +74,27 @@ class Neighbors:
         return self.offsets.size - 1
 
     def in_degrees(self) -> Tensor:
-        """Incoming entries of every node [N], float32."""
+        """Return the number of incoming entries of every node, float32 [N]."""
         return torch.from_numpy(np.diff(self.offsets).astype(np.float32))
 
     def out_degrees(self) -> Tensor:
-        """Outgoing entries of every node [N], float32."""
+        """Return the number of outgoing entries of every node, float32 [N]."""
         return torch.from_numpy(np.bincount(self.sources, minlength=self.num_nodes).astype(np.float32))
 
     def edge_index(self) -> Tensor:
-        """The entries as int64 [2, E]; for large graphs this is most of the memory."""
+        """Return the entries as int64 [2, E]; on a large graph they take most of the memory."""
         targets = np.repeat(np.arange(self.num_nodes), np.diff(self.offsets))
         return torch.from_numpy(np.stack([self.sources.astype(np.int64), targets]))
 
     def blocks(self, entries: int = BLOCK_ENTRIES) -> Iterator[tuple[int, int]]:
-        """Ranges of rows that hold about ``entries`` entries each, and at least one row."""
+        """Cut the rows into ranges with about the same number of entries, each with at least one row.
+
+        Args:
+            entries: How many entries a range should have.
+
+        Yields:
+            The first row of a range, and the row after its last.
+        """
         first = 0
         while first < self.num_nodes:
             last = int(np.searchsorted(self.offsets, self.offsets[first] + entries, side="right")) - 1
@@ -79,12 +104,19 @@ class Neighbors:
 
 
 class ScaledNeighbors:
-    """``left · A · right + diagonal`` [N, N], multiplied block by block; it has no gradient.
+    """The operator ``left · A · right + diagonal`` [N, N], multiplied block by block; it has no gradient.
 
-    >>> neighbors = Neighbors.from_edge_index(torch.tensor([[0, 1], [1, 0]]), 2)
-    >>> half = torch.full((2,), 0.5)
-    >>> ScaledNeighbors(neighbors, half, torch.ones(2), half).multiply(torch.eye(2)).tolist()
-    [[0.5, 0.5], [0.5, 0.5]]
+    Args:
+        neighbors: The entries of the adjacency matrix A.
+        left: A factor for every row [N].
+        right: A factor for every column [N].
+        diagonal: What is added on the diagonal [N].
+
+    Example:
+        >>> neighbors = Neighbors.from_edge_index(torch.tensor([[0, 1], [1, 0]]), 2)
+        >>> half = torch.full((2,), 0.5)
+        >>> ScaledNeighbors(neighbors, half, torch.ones(2), half).multiply(torch.eye(2)).tolist()
+        [[0.5, 0.5], [0.5, 0.5]]
     """
 
     def __init__(self, neighbors: Neighbors, left: Tensor, right: Tensor, diagonal: Tensor) -> None:
@@ -94,7 +126,15 @@ class ScaledNeighbors:
         self._ones = torch.ones(0)
 
     def multiply(self, dense: Tensor, scale: float = 1.0) -> Tensor:
-        """``scale`` times the product with ``dense`` [N, D]."""
+        """Return ``scale`` times the product with a dense matrix.
+
+        Args:
+            dense: A matrix [N, D].
+            scale: A factor for the product.
+
+        Returns:
+            The product [N, D].
+        """
         offsets, sources = self.neighbors.offsets, self.neighbors.sources
         scaled = dense * (self.right * scale).unsqueeze(1)
         out = torch.empty_like(dense)
@@ -112,7 +152,17 @@ class ScaledNeighbors:
 class LargeGraph(Graph):
     """A graph for evaluation without gradients: every layer is computed for all nodes before the next.
 
-    Operators cost a few vectors; nothing is stored per edge but the source's number.
+    Operators cost a few vectors; nothing is stored per edge but the number of its source.
+
+    Args:
+        features: The features of all nodes.
+        neighbors: The edges, grouped by target.
+
+    Example:
+        >>> neighbors = Neighbors.from_edge_index(torch.tensor([[0, 1], [1, 0]]), 2)
+        >>> graph = LargeGraph(Features.from_dense(torch.eye(2)), neighbors)
+        >>> (graph.mean @ torch.eye(2)).tolist()
+        [[0.0, 1.0], [1.0, 0.0]]
     """
 
     def __init__(self, features: Features, neighbors: Neighbors) -> None:
@@ -121,36 +171,40 @@ class LargeGraph(Graph):
 
     @property
     def edge_index(self) -> Tensor:
-        """The entries as int64 [2, E], spelled out only if a user's own module asks for them."""
+        """The edge entries, int64 [2, E]; they are written out only if a user's own module asks for them."""
         return self.made("edges", self.neighbors.edge_index)
 
     @property
     def gcn(self) -> SparseMatrix:
-        """D^-1/2 (A + I) D^-1/2."""
+        """The operator D^-1/2 (A + I) D^-1/2."""
         degree = self.neighbors.in_degrees() + 1.0
         return self._operator("gcn", degree.rsqrt(), degree.rsqrt(), degree.reciprocal())
 
     @property
     def adjacency(self) -> SparseMatrix:
-        """D^-1/2 A D^-1/2 without self-loops."""
+        """The operator D^-1/2 A D^-1/2 without self-loops."""
         scale = self._outgoing_scale()
         return self._operator("adjacency", scale, scale, torch.zeros_like(scale))
 
     @property
     def bernstein(self) -> tuple[SparseMatrix, SparseMatrix]:
-        """The Laplacian L and 2I - L."""
+        """The Laplacian L, and 2I - L."""
         scale = self._outgoing_scale()
         ones = torch.ones_like(scale)
         return self._operator("low", -scale, scale, ones), self._operator("high", scale, scale, ones)
 
     @property
     def mean(self) -> SparseMatrix:
-        """D^-1 A without self-loops."""
+        """The operator D^-1 A without self-loops: the mean over neighbors."""
         degree = self.neighbors.in_degrees()
         return self._operator("mean", degree.clamp_min(1.0).reciprocal(), torch.ones_like(degree), 0.0 * degree)
 
     def spread_features(self, name: str) -> None:
-        """None: a second copy of the features would cost more than it saves in one evaluation."""
+        """Return None: a second copy of the features would cost more than it saves in one evaluation.
+
+        Args:
+            name: The name of an operator of this class.
+        """
         return
 
     def _outgoing_scale(self) -> Tensor:

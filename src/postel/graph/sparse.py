@@ -24,16 +24,22 @@ _WIDE = 32
 class SparseMatrix:
     """A constant matrix [R, C] in compressed rows, with its transpose at hand.
 
-    >>> row, column, values = torch.tensor([0, 1]), torch.tensor([1, 2]), torch.tensor([2.0, 3.0])
-    >>> matrix = SparseMatrix.from_entries(row, column, values, (2, 3))
-    >>> (matrix @ torch.eye(3)).tolist()
-    [[0.0, 2.0, 0.0], [0.0, 0.0, 3.0]]
-    >>> matrix.T.shape
-    (3, 2)
+    Use :meth:`from_scipy` or :meth:`from_entries` to make one.
+
+    Args:
+        rows: The matrix as a CSR tensor [R, C].
+        columns: Its transpose as a CSR tensor [C, R]; ``rows`` itself if the matrix is symmetric.
+
+    Example:
+        >>> row, column, values = torch.tensor([0, 1]), torch.tensor([1, 2]), torch.tensor([2.0, 3.0])
+        >>> matrix = SparseMatrix.from_entries(row, column, values, (2, 3))
+        >>> (matrix @ torch.eye(3)).tolist()
+        [[0.0, 2.0, 0.0], [0.0, 0.0, 3.0]]
+        >>> matrix.T.shape
+        (3, 2)
     """
 
     def __init__(self, rows: Tensor, columns: Tensor) -> None:
-        """``rows`` is the matrix and ``columns`` its transpose, both as CSR tensors; use :meth:`from_scipy`."""
         self.rows = rows
         self.columns = columns
 
@@ -103,7 +109,7 @@ class SparseMatrix:
         return SparseMatrix(self.columns, self.rows)
 
     def __matmul__(self, dense: Tensor) -> Tensor:
-        """``self @ dense`` [R, D] without gradient; see :func:`sparse_product` for one with."""
+        """Return ``self @ dense`` [R, D] without a gradient; :func:`sparse_product` has one."""
         return csr_product(self.rows, dense)
 
     def __repr__(self) -> str:
