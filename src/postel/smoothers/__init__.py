@@ -54,7 +54,7 @@ def make_smoother(name: str, **params: Any) -> Smoother:
 
     Example:
         >>> make_smoother("uniform", epsilon=0.3)
-        UniformSmoothing(epsilon=0.3)
+        UniformSmoothing(epsilon=0.3, spread='all', num_classes=None)
         >>> make_smoother("sals", epsilon=0.3)
         Traceback (most recent call last):
             ...

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax
+from torch_geometric.data.datapipes import functional_transform
 
 from postel.checks import check_choice, check_count, check_number, check_positive
 from postel.errors import InputError
@@ -119,6 +120,7 @@ def als_soft_labels(
     return rows.to(dtype)
 
 
+@functional_transform("als")
 class ALS(Smoother):
     """Labels propagated over the graph once, then refined by a K x K matrix that is learned with the network.
 

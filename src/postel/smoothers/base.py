@@ -62,10 +62,20 @@ class Smoother(BaseTransform):
         """Return the constructor arguments of this object by name."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the same as :meth:`params`, under the name that scikit-learn looks for.
+
+        Args:
+            deep: Not used: no argument of a method has arguments of its own.
+
+        Returns:
+            The constructor arguments by name.
+        """
+        return self.params()
+
     def __repr__(self) -> str:
-        defaults = {name: p.default for name, p in inspect.signature(type(self)).parameters.items()}
-        changed = [f"{name}={value!r}" for name, value in self.params().items() if value != defaults[name]]
-        return f"{type(self).__name__}({', '.join(changed)})"
+        settings = ", ".join(f"{name}={value!r}" for name, value in self.params().items())
+        return f"{type(self).__name__}({settings})"
 
     @abstractmethod
     def _soft_labels(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch_geometric.data.datapipes import functional_transform
 
 from postel.calibration import calibrated_posterior, fit_exponents
 from postel.expected_statistics import LogEvidence, expected_counts, log_evidence
@@ -62,6 +63,7 @@ def calibrated_soft_labels(
     return _soft_labels_and_statistics(edge_index, known, settings, rows, dtype).rows
 
 
+@functional_transform("calibrated_postel")
 class CalibratedPosteL(Smoother, CalibratedSettings):
     """Soft labels from a posterior whose confidence is fitted to the graph: no ``alpha`` and ``beta`` to search.
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax, softmax
 from torch_geometric.data import Data
+from torch_geometric.data.datapipes import functional_transform
 
 from postel.checks import check_choice, check_number, check_positive
 from postel.errors import InputError
@@ -56,6 +57,7 @@ def distillation_soft_labels(
     return rows.to(dtype)
 
 
+@functional_transform("distillation")
 class Distillation(Smoother):
     """A teacher's probabilities as soft labels; the teacher is the same backbone trained on hard labels.
 

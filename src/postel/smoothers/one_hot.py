@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch_geometric.data.datapipes import functional_transform
 
 from postel.labels import KnownLabels
 from postel.smoothers.base import Smoother
@@ -34,6 +35,7 @@ def one_hot_soft_labels(
     return rows
 
 
+@functional_transform("one_hot_labels")
 class OneHot(Smoother):
     """Training labels as they are; a node that is not in training has the uniform distribution.
 

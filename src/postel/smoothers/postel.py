@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import torch
 from torch import Tensor
+from torch_geometric.data.datapipes import functional_transform
 
 from postel.checks import check_choice
 from postel.labels import UNKNOWN, KnownLabels
@@ -66,6 +67,7 @@ def posterior_soft_labels(
     return _soft_labels_and_statistics(edge_index, known, settings, rows, own, dtype)[0]
 
 
+@functional_transform("postel")
 @dataclass(frozen=True, repr=False)
 class PosteL(Smoother, PosteLSettings):
     """Posterior label smoothing as a transform: adds ``soft_y`` [N, K] to a ``Data`` (Eq. 1 to 4).
@@ -103,8 +105,8 @@ class PosteL(Smoother, PosteLSettings):
                 [0.0833, 0.9167],
                 [0.1667, 0.8333],
                 [0.5000, 0.5000]])
-        >>> PosteL.as_released(0.8, 0.4)
-        PosteL(noise='off-target', isolated='one-hot', centers='train', self_loops=True)
+        >>> PosteL(alpha=0.5)
+        PosteL(alpha=0.5, beta=0.4, likelihood='edge', hops=1, noise='uniform', ...)
     """
 
     accept: Accept = field(default="loss", kw_only=True)

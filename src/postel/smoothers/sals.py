@@ -6,6 +6,7 @@ from typing import Literal, get_args
 
 import torch
 from torch import Tensor
+from torch_geometric.data.datapipes import functional_transform
 
 from postel.checks import check_choice, check_number
 from postel.labels import KnownLabels
@@ -76,6 +77,7 @@ def sals_soft_labels(
     return rows.to(dtype)
 
 
+@functional_transform("sals")
 class SALS(Smoother):
     """The label mixed with the average of the neighbors' labels; other nodes have that average alone.
 

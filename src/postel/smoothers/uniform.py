@@ -6,6 +6,7 @@ from typing import Literal, get_args
 
 import torch
 from torch import Tensor
+from torch_geometric.data.datapipes import functional_transform
 
 from postel.checks import check_choice, check_number
 from postel.labels import KnownLabels
@@ -55,6 +56,7 @@ def uniform_soft_labels(
     return (1 - share) * rows + share / k
 
 
+@functional_transform("uniform_smoothing")
 class UniformSmoothing(Smoother):
     """A share of every training label spread evenly; other nodes have the uniform distribution.
 
