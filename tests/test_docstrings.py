@@ -25,7 +25,7 @@ NOT_YET = (
     "postel.experiments",
     "postel.paper",
     "postel.report",
-    "postel.training",
+    "postel.training.classifier",
 )
 
 _SECTION = re.compile(r"^(Args|Attributes):$", re.MULTILINE)

@@ -27,8 +27,8 @@ class NeighborBatches:
 
     Args:
         data: The graph.
-        input_nodes: The nodes around which is sampled: ids, or a boolean mask [N], as torch_geometric takes them;
-            all nodes without it.
+        input_nodes: The nodes to sample around: ids, or a boolean mask [N], as torch_geometric takes them; all
+            nodes if None.
         num_neighbors: How many sources are sampled at each hop; -1 for all.
         batch_size: Number of chosen nodes of a batch.
         shuffle: Whether their order is random.
@@ -101,8 +101,8 @@ def neighbor_loader(
 
     Args:
         data: The graph.
-        input_nodes: The nodes around which is sampled: ids, or a boolean mask [N] such as ``data.train_mask``; all
-            nodes without it.
+        input_nodes: The nodes to sample around: ids, or a boolean mask [N] such as ``data.train_mask``; all nodes
+            if None.
         num_neighbors: How many sources are sampled at each hop; -1 for all.
         batch_size: Number of chosen nodes of a batch.
         shuffle: Whether their order is random.
@@ -141,14 +141,14 @@ def node_ids(nodes: Tensor | None, num_nodes: int) -> Tensor:
     """Turn ids or a mask into ids, as torch_geometric's loaders do.
 
     Args:
-        nodes: Ids, an integer tensor [M], or a boolean mask [N]; all nodes without it.
+        nodes: Ids, an integer tensor [M], or a boolean mask [N]; all nodes if None.
         num_nodes: Number of nodes, N.
 
     Returns:
         The ids, int64 [M].
 
     Raises:
-        InputError: If it is neither, or names a node that there is not.
+        InputError: If it is neither, or names a node that does not exist.
 
     Example:
         >>> node_ids(torch.tensor([False, True, True]), 3).tolist(), node_ids(torch.tensor([2]), 3).tolist()

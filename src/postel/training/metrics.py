@@ -17,9 +17,15 @@ CALIBRATION_BINS = 15
 class Scores:
     """Metrics over one set of nodes, all in [0, 1] but ``nll``.
 
-    ``majority`` is the share of the set's most frequent class: the accuracy of a constant prediction, which a
-    model has to beat. ``macro_f1`` and ``balanced_accuracy`` are means of F1 and recall over the classes present;
-    ``ece`` is the expected calibration error over 15 bins.
+    Attributes:
+        accuracy: The share of nodes whose class is predicted right.
+        macro_f1: The mean of F1 over the classes present.
+        balanced_accuracy: The mean of recall over the classes present.
+        nll: The mean negative log-likelihood.
+        ece: The expected calibration error over 15 bins.
+        majority: The share of the most frequent class: the accuracy of a constant prediction, which a model has to
+            beat.
+        count: Number of nodes.
     """
 
     accuracy: float

@@ -29,7 +29,16 @@ _WEIGHTS = "weights.safetensors"
 
 
 def save_model(model: NodeClassifier, folder: Path) -> None:
-    """Write ``model`` to ``folder``, which is made if it is not there."""
+    """Write a fitted model to a folder.
+
+    Args:
+        model: The model.
+        folder: The folder; it is made if it does not exist, and a model saved there before is replaced.
+
+    Raises:
+        InputError: If an argument of the model cannot be written as JSON, or the folder holds other files of
+            these names.
+    """
     safetensors = require_extra("safetensors.torch", "training")
     state = {name: tensor.detach().cpu().contiguous() for name, tensor in model.backbone_.state_dict().items()}
     weights = safetensors.save(state)
@@ -58,7 +67,14 @@ def save_model(model: NodeClassifier, folder: Path) -> None:
 
 
 def model_targets(folder: Path) -> list[Target]:
-    """Return what :func:`save_model` writes into ``folder``, as targets of :func:`postel.outputs.writing`."""
+    """Return what :func:`save_model` writes, as targets of :func:`postel.outputs.writing`.
+
+    Args:
+        folder: The model's folder.
+
+    Returns:
+        The targets.
+    """
     # The card first: weights alone, after a kill between the two, would not be known for a model's.
     return [Target(folder / _CARD, "JSON", ours=_is_card), Target(folder / _WEIGHTS, "weights", ours=_has_card)]
 
@@ -76,7 +92,20 @@ def _is_card(path: Path) -> bool:
 
 
 def load_model(cls: type[NodeClassifier], folder: Path, backbone: ModelFn | None, device: str) -> NodeClassifier:
-    """The model in ``folder``, ready to predict."""
+    """Read a model from a folder, ready to predict.
+
+    Args:
+        cls: The class of the model.
+        folder: The folder that :func:`save_model` wrote.
+        backbone: The function that makes the network, if it is a user's own module.
+        device: Where to put the network.
+
+    Returns:
+        The fitted model.
+
+    Raises:
+        InputError: If the folder is no model folder, is damaged, or needs ``backbone``.
+    """
     safetensors = require_extra("safetensors.torch", "training")
     unreadable = require_extra("safetensors", "training").SafetensorError
     card = _read_card(folder)

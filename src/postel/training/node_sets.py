@@ -75,10 +75,22 @@ def labelled_sets(
 
 
 def mask_index(name: str, mask: Any, num_nodes: int) -> Tensor:
-    """Ids of the nodes that the boolean ``mask`` [N] selects; ``name`` is what a complaint calls it.
+    """Return the ids of the nodes that a mask selects.
 
-    >>> mask_index("mask", torch.tensor([False, True]), 2).tolist()
-    [1]
+    Args:
+        name: What an error message calls the mask.
+        mask: The mask, boolean [N].
+        num_nodes: Number of nodes N.
+
+    Returns:
+        The ids, int64.
+
+    Raises:
+        InputError: If the mask has the wrong type or shape.
+
+    Example:
+        >>> mask_index("mask", torch.tensor([False, True]), 2).tolist()
+        [1]
     """
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool or tuple(mask.shape) != (num_nodes,):
         got = f"{mask.dtype} of shape {list(mask.shape)}" if isinstance(mask, Tensor) else type(mask).__name__

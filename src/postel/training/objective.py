@@ -1,4 +1,4 @@
-"""What a training run minimises: soft-target cross-entropy on training nodes, or anything with its face."""
+"""What a training run minimises: soft-target cross-entropy on training nodes, or anything with its interface."""
 
 from __future__ import annotations
 

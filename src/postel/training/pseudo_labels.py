@@ -14,7 +14,7 @@ from postel.labels import KnownLabels
 
 
 class Fitted(Protocol):
-    """What the algorithm needs of a trained model."""
+    """What the algorithm needs to know of a trained model."""
 
     @property
     def val_loss(self) -> float:
@@ -74,10 +74,16 @@ def most_probable(known: KnownLabels, outcome: Fitted, judgement: Judgement) -> 
 
 @dataclass(frozen=True)
 class Round(Generic[F]):
-    """One training: the labels it had, what came out, and whether it was better than all before.
+    """One round: a training and the labels that it had.
 
-    ``agreement`` is the share of its pseudo-labels that are right, for each set whose truth was given; it is only
-    reported.
+    Attributes:
+        number: The number of the round, from 0.
+        known: The labels it was trained with, pseudo-labels included.
+        outcome: The trained model.
+        improved: Whether the model was better than those of all rounds before.
+        agreement: The share of its pseudo-labels that are right, by the name of each set whose truth was given;
+            it is only reported.
+        judgement: How good the model is on validation nodes.
     """
 
     number: int
@@ -90,7 +96,11 @@ class Round(Generic[F]):
 
 @dataclass(frozen=True)
 class PseudoLabelling(Generic[F]):
-    """All rounds; round 0 is the training without pseudo-labels, or on one-hot labels."""
+    """The rounds of one fit.
+
+    Attributes:
+        rounds: All rounds in order; round 0 is the training without pseudo-labels, or on one-hot labels.
+    """
 
     rounds: list[Round[F]]
 
@@ -101,12 +111,12 @@ class PseudoLabelling(Generic[F]):
 
     @property
     def improved_rounds(self) -> int:
-        """How many rounds after the first one were better than all before; the count that the paper reports."""
+        """Number of rounds after the first one that were better than all before; the paper reports this count."""
         return sum(entry.improved for entry in self.rounds) - 1
 
     @property
     def trainings(self) -> int:
-        """How many models were trained, the first one and a failing last one included."""
+        """Number of models trained, the first one and a last one without improvement included."""
         return len(self.rounds)
 
 
@@ -127,14 +137,14 @@ def iterate_pseudo_labels(
         rounds: True for as long as models get better, a number for at most that many rounds with pseudo-labels,
             False for none.
         truth: Node ids and their classes by the name of a set; agreement with it is reported and never used.
-        judge: What models are ranked by; a round has to be strictly better than the best before it.
-        relabel: What the best model says of other nodes: the labels of the next round.
+        judge: Ranks models; a round has to be strictly better than the best before it.
+        relabel: Makes the labels of the next round from the best model.
 
     Returns:
-        All rounds, in their order.
+        All rounds, in order.
 
     Raises:
-        InputError: If ``rounds`` is none of these.
+        InputError: If ``rounds`` is none of True, False and a number.
 
     Example:
         >>> class Model:

@@ -14,13 +14,21 @@ from postel.training.tracking import Curves
 
 @dataclass(frozen=True)
 class Result:
-    """The metrics of the best round on validation and test nodes, and what it took.
+    """The metrics of the best round on validation and test nodes, and what the fit took.
 
-    ``improved_rounds`` counts rounds with pseudo-labels that lowered the validation loss, ``trainings`` all models
-    trained, a teacher included; ``epochs`` and ``seconds`` are over all of them, ``best_epoch`` is of the best
-    round. ``val_loss_scaled`` is the validation loss after temperature scaling, by which models that were trained
-    on different labels can be compared; ``one_class_val`` says whether every validation node got the same class.
-    Both are None in results of version 0.1, which did not measure them.
+    Attributes:
+        val: The scores on the validation nodes.
+        test: The scores on the test nodes, or None without test nodes.
+        val_loss: The lowest validation loss of the best round.
+        best_epoch: The epoch of the best round at which that loss was reached, counted from 1.
+        best_round: The number of the best round.
+        improved_rounds: Number of rounds with pseudo-labels that were better than all before.
+        trainings: Number of models trained, a teacher included.
+        epochs: Number of epochs of all trainings together.
+        seconds: How long all trainings took.
+        val_loss_scaled: The validation loss after temperature scaling, by which models that were trained on
+            different labels can be compared; None in results of version 0.1.
+        one_class_val: Whether every validation node was given the same class; None in results of version 0.1.
     """
 
     val: Scores
@@ -36,13 +44,20 @@ class Result:
     one_class_val: bool | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as plain values, for JSON."""
+        """Return the same as plain values, for JSON."""
         scores = {"val": self.val.as_dict(), "test": None if self.test is None else self.test.as_dict()}
         return {**self.__dict__, **scores}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Result:
-        """The result that :meth:`as_dict` turned into plain values."""
+        """Make a result from the plain values of :meth:`as_dict`.
+
+        Args:
+            values: The plain values.
+
+        Returns:
+            The result.
+        """
         test = values["test"]
         scores = {"val": Scores(**values["val"]), "test": None if test is None else Scores(**test)}
         return cls(**{**values, **scores})

@@ -1,4 +1,4 @@
-"""Neighbor sampling in numpy: the sub-graph that decides about some nodes, thinned to a few sources each."""
+"""Neighbor sampling in numpy: the sub-graph around some nodes, thinned to a few sources per node."""
 
 from __future__ import annotations
 
@@ -16,12 +16,21 @@ Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class NeighborSampler:
-    """Samples sub-graphs around seed nodes: ``fanouts[h]`` sources at hop h without repetition, all of them if -1.
+    """Samples sub-graphs around seed nodes.
 
-    >>> neighbors = Neighbors.from_edge_index(torch.tensor([[1, 2, 3], [0, 0, 1]]), 4)
-    >>> nodes, edges = NeighborSampler(neighbors, [-1], seed=0).sample(torch.tensor([0]))
-    >>> nodes.tolist(), edges.tolist()
-    ([0, 1, 2], [[1, 2], [0, 0]])
+    Args:
+        neighbors: The edges of the whole graph, grouped by target.
+        fanouts: How many sources are drawn for each node at each hop, without repetition; -1 for all.
+        seed: Where the draws come from.
+
+    Raises:
+        InputError: If ``fanouts`` is empty or has an entry that is neither positive nor -1.
+
+    Example:
+        >>> neighbors = Neighbors.from_edge_index(torch.tensor([[1, 2, 3], [0, 0, 1]]), 4)
+        >>> nodes, edges = NeighborSampler(neighbors, [-1], seed=0).sample(torch.tensor([0]))
+        >>> nodes.tolist(), edges.tolist()
+        ([0, 1, 2], [[1, 2], [0, 0]])
     """
 
     def __init__(self, neighbors: Neighbors, fanouts: Sequence[int], seed: int = 0) -> None:
@@ -36,9 +45,16 @@ class NeighborSampler:
         self._place = np.full(neighbors.num_nodes, -1, dtype=np.int64)
 
     def sample(self, seeds: Tensor) -> tuple[Tensor, Tensor]:
-        """Node ids [n], the seeds first, and the sampled entries int64 [2, e] in places of that list.
+        """Sample the sub-graph around some nodes.
 
-        Sources of a node are drawn once, when the node is first reached.
+        The sources of a node are drawn once, when the node is first reached.
+
+        Args:
+            seeds: Ids of the nodes to start from [m], each only once.
+
+        Returns:
+            The ids of all nodes of the sub-graph [n], the seeds first, and the sampled edge entries, int64 [2, e],
+            which number nodes by their position in that list.
         """
         place = self._place
         nodes = [seeds.numpy().astype(np.int64)]
@@ -58,7 +74,7 @@ class NeighborSampler:
         return torch.from_numpy(every), torch.from_numpy(edges)
 
     def _draw(self, nodes: Ints, fanout: int) -> tuple[Ints, Ints]:
-        """Sampled sources of ``nodes``, and the place in ``nodes`` of the node that each belongs to."""
+        """Return sampled sources of ``nodes``, and the position in ``nodes`` of the node that each belongs to."""
         offsets = self.neighbors.offsets
         start, degree = offsets[nodes], offsets[nodes + 1] - offsets[nodes]
         whole = np.flatnonzero((degree <= fanout) if fanout >= 0 else (degree >= 0))
@@ -75,13 +91,22 @@ class NeighborSampler:
 
 
 def distinct_integers(limits: Ints, count: int, random: np.random.Generator) -> Ints:
-    """``count`` different integers below each of ``limits`` [n], every subset equally likely, int64 [n, count].
+    """Draw different integers below each of some limits, every subset equally likely.
 
-    Floyd's algorithm for all rows at once: its cost does not depend on the limits, so a hub costs no more than any
-    other node. Every limit must be at least ``count``.
+    This is Floyd's algorithm for all rows at once: its cost does not depend on the limits, so a hub costs no more
+    than any other node.
 
-    >>> sorted(distinct_integers(np.array([3]), 3, np.random.default_rng(0))[0].tolist())
-    [0, 1, 2]
+    Args:
+        limits: The limit of each row [n], at least ``count``.
+        count: How many integers to draw per row.
+        random: Where the draws come from.
+
+    Returns:
+        The integers, int64 [n, count].
+
+    Example:
+        >>> sorted(distinct_integers(np.array([3]), 3, np.random.default_rng(0))[0].tolist())
+        [0, 1, 2]
     """
     chosen = np.empty((limits.size, count), dtype=np.int64)
     for place in range(count):

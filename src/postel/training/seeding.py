@@ -1,4 +1,4 @@
-"""Every random choice from an explicit seed, without touching the caller's generators."""
+"""Every random choice comes from an explicit seed, and the caller's generators stay untouched."""
 
 from __future__ import annotations
 
@@ -13,13 +13,18 @@ from postel.checks import check_count
 
 @contextmanager
 def seeded(seed: int, device: torch.device | str = "cpu") -> Iterator[None]:
-    """A scope in which torch's generators start at ``seed``; afterwards they are as they were.
+    """Start torch's generators at a seed within a ``with`` block; afterwards they are as they were.
 
-    >>> with seeded(0):
-    ...     first = torch.rand(2)
-    >>> with seeded(0):
-    ...     bool((torch.rand(2) == first).all())
-    True
+    Args:
+        seed: The seed.
+        device: The device whose generator is seeded beside the CPU's.
+
+    Example:
+        >>> with seeded(0):
+        ...     first = torch.rand(2)
+        >>> with seeded(0):
+        ...     bool((torch.rand(2) == first).all())
+        True
     """
     device = torch.device(device)
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
@@ -28,10 +33,21 @@ def seeded(seed: int, device: torch.device | str = "cpu") -> Iterator[None]:
 
 
 def derive_seed(seed: int, *path: int) -> int:
-    """A seed of its own for the part of a run that ``path`` names, for instance a round of pseudo-labels.
+    """Derive a separate seed for one part of a run, for instance a round of pseudo-labels.
 
-    >>> derive_seed(0, 1) != derive_seed(0, 2), derive_seed(0, 1) == derive_seed(0, 1)
-    (True, True)
+    Args:
+        seed: The run's seed, at least 0.
+        *path: Numbers that name the part.
+
+    Returns:
+        The part's seed.
+
+    Raises:
+        InputError: If the seed is not a whole number from 0.
+
+    Example:
+        >>> derive_seed(0, 1) != derive_seed(0, 2), derive_seed(0, 1) == derive_seed(0, 1)
+        (True, True)
     """
     check_count("seed", seed, 0)
     return int(np.random.SeedSequence([seed, *path]).generate_state(1, np.uint64)[0] >> np.uint64(1))

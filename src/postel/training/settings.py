@@ -10,10 +10,21 @@ from postel.training.stopping import stop_rule
 
 @dataclass(frozen=True)
 class Settings:
-    """Adam's rate and weight decay, the limit on epochs and the stop rule; checked when made.
+    """How one training is optimised and when it stops; the values are checked when the object is made.
 
-    >>> Settings(lr=0.05).max_epochs
-    1000
+    Args:
+        lr: Adam's learning rate.
+        weight_decay: Adam's weight decay.
+        max_epochs: Number of epochs at most.
+        stopping: The stop rule, one of :data:`postel.training.stopping.STOP_RULES`.
+        window: Number of epochs that the stop rule looks back on.
+
+    Raises:
+        InputError: If a value is out of its range.
+
+    Example:
+        >>> Settings(lr=0.05).max_epochs
+        1000
     """
 
     lr: float = 0.01

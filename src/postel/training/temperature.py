@@ -19,7 +19,7 @@ _PRECISION = 1e-12
 
 
 def fit_temperature(logits: Tensor, classes: Tensor) -> float:
-    """Returns the temperature that minimizes the mean loss of ``logits / temperature``.
+    """Return the temperature that minimizes the mean loss of ``logits / temperature``.
 
     The loss is convex in the inverse temperature, so Newton's method inside a shrinking bracket finds the one
     minimum; where there is none (every node right, or no logit tells anything) the answer is a bound or 1.
@@ -65,12 +65,15 @@ def fit_temperature(logits: Tensor, classes: Tensor) -> float:
 
 
 def scaled_loss(logits: Tensor, classes: Tensor, temperature: float) -> float:
-    """Returns the mean negative log-likelihood of ``classes`` under ``logits / temperature``, in float64.
+    """Return the mean negative log-likelihood of ``classes`` under ``logits / temperature``, in float64.
 
     Args:
         logits: Scores of ``M`` nodes, float [M, K].
         classes: The classes of these nodes, integers [M].
         temperature: A number above 0, for instance from :func:`fit_temperature`.
+
+    Returns:
+        The loss.
 
     Raises:
         InputError: If there is no node, a logit is not finite, or the temperature is not above 0.
