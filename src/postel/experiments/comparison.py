@@ -1,4 +1,4 @@
-"""Methods side by side on one dataset and backbone at the same settings: the specs to run."""
+"""The specs of a comparison: several methods on one dataset and backbone, at the same settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def comparison_specs(
     pseudo_labels: bool | int = True,
     **settings: Any,
 ) -> list[RunSpec]:
-    """Returns a spec for every method and split; the seed of a run is its split, the same for every method.
+    """Return one spec per method and split; a run's seed is its split, so that it is the same for every method.
 
     Args:
         dataset: A dataset's name or the path of a graph file.
@@ -28,6 +28,9 @@ def comparison_specs(
         data_root: Folder of graph files to look in first.
         pseudo_labels: Whether, or for how many rounds, methods that can use them get pseudo-labels.
         **settings: Further fields of :class:`~postel.experiments.spec.RunSpec`, the same for every method.
+
+    Returns:
+        The specs, split by split.
 
     Raises:
         InputError: If a name or value does not fit.
@@ -51,5 +54,5 @@ def comparison_specs(
         for split in splits
         for method in methods
     ]
-    classifier_of(specs[0])  # a setting that does not fit is told before anything runs
+    classifier_of(specs[0])  # a wrong setting is reported before anything runs
     return specs

@@ -1,4 +1,4 @@
-"""Where a row was made: versions and machine."""
+"""Where a row was made: the versions of the packages that decide its digits, and the machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PACKAGES = ("postel", "torch", "torch_geometric", "numpy", "scipy")
 
 
 def provenance() -> dict[str, str]:
-    """Returns the versions that decide a result's digits, and the machine's name."""
+    """Return the versions that decide a result's digits, and the machine's name, by name."""
     return dict(_provenance())
 
 

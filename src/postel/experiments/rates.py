@@ -1,4 +1,7 @@
-"""Seconds that an epoch takes on this machine: measured when first asked for, then kept in the user's cache."""
+"""How many seconds an epoch takes on this machine: measured on first use, then stored in the user's cache.
+
+``postel reproduce --dry-run`` estimates from these rates how long a table or figure will take.
+"""
 
 from __future__ import annotations
 
@@ -24,22 +27,22 @@ from postel.experiments.running.execute import alone_on_one_thread
 from postel.files import write_text
 from postel.training import NodeClassifier
 
-# How long a turn of measuring takes, about, in seconds; slower networks have at least this many epochs.
+# Roughly how long one measurement takes, in seconds; slower networks have at least this many epochs.
 _TURN, _EPOCHS = 0.3, (3, 100)
 _TURNS = 2
 
-# A graph that stands in for one that is not at hand and whose size nobody published, and its share of non-zeros.
+# The size of the random graph that stands in for a missing dataset of unknown size, and its share of non-zeros.
 _UNKNOWN_SIZE = (2_000, 10_000, 1_000, 5)
 _DENSITY = 0.02
 
 
 @dataclass(frozen=True)
 class Rate:
-    """How long an epoch takes here, training and evaluation, on one thread.
+    """How long an epoch takes on this machine, training and evaluation, on one thread.
 
-    Args:
-        seconds: Seconds an epoch.
-        stand_in: Whether a random graph of the dataset's published size was measured, for want of the dataset.
+    Attributes:
+        seconds: Seconds per epoch.
+        stand_in: Whether a random graph of the dataset's published size was measured, the dataset being missing.
         day: The day of the measurement, as in 2026-01-31.
     """
 
@@ -49,14 +52,14 @@ class Rate:
 
 
 class EpochRates:
-    """Rates of datasets and backbones on this machine.
+    """The rates of datasets and backbones on this machine.
 
-    A pair is measured over some epochs when it is first asked for. Rates are kept in one small file by machine
-    and by versions, so that the next question costs nothing; a file that cannot be read or written is no error.
+    A pair is measured over a few epochs when it is first needed. Rates are stored in one small file by machine and
+    versions, so that the next lookup costs nothing; a file that cannot be read or written is not an error.
 
     Args:
-        data_root: The folder of graph files, ``POSTEL_DATA``'s if None. Nothing is fetched.
-        path: The file that rates are kept in, ``epoch-rates.json`` in the user's cache if None.
+        data_root: The folder of graph files; that of ``POSTEL_DATA`` if None. Nothing is downloaded.
+        path: The file that stores the rates; ``epoch-rates.json`` in the user's cache if None.
         on_measure: Called with dataset and backbone before a measurement.
     """
 
@@ -73,7 +76,7 @@ class EpochRates:
         self._graphs: dict[str, tuple[StudyGraph, bool]] = {}
 
     def __call__(self, dataset: str, backbone: str) -> Rate:
-        """The rate of a backbone on a dataset.
+        """Return the rate of a backbone on a dataset.
 
         Args:
             dataset: A name of the catalog, or the path of a graph file.
@@ -83,17 +86,17 @@ class EpochRates:
             The rate, from the file or measured now.
 
         Raises:
-            InputError: If the dataset's file is not what its fingerprint says.
+            InputError: If the dataset's file does not match its fingerprint.
         """
         graph, stand_in = self._graph(dataset)
         key = f"{dataset} {graph.read.fingerprint} {backbone}"
-        kept = self._kept().get(machine(), {}).get(key)
-        if kept is not None:
-            return Rate(**kept)
+        stored = self._stored().get(machine(), {}).get(key)
+        if stored is not None:
+            return Rate(**stored)
         if self._on_measure is not None:
             self._on_measure(dataset, backbone)
         rate = Rate(measure_epoch(graph, backbone), stand_in, datetime.date.today().isoformat())
-        self._keep(key, rate)
+        self._store(key, rate)
         return rate
 
     def _graph(self, dataset: str) -> tuple[StudyGraph, bool]:
@@ -101,15 +104,15 @@ class EpochRates:
             self._graphs = {dataset: _graph_or_stand_in(dataset, self._data_root)}
         return self._graphs[dataset]
 
-    def _kept(self) -> dict[str, Any]:
+    def _stored(self) -> dict[str, Any]:
         try:
             found = json.loads(self.path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {}
         return found if isinstance(found, dict) else {}
 
-    def _keep(self, key: str, rate: Rate) -> None:
-        every = self._kept()
+    def _store(self, key: str, rate: Rate) -> None:
+        every = self._stored()
         every.setdefault(machine(), {})[key] = asdict(rate)
         try:
             write_text(self.path, json.dumps(every, indent=1, sort_keys=True) + "\n")
@@ -118,14 +121,14 @@ class EpochRates:
 
 
 def measure_epoch(graph: StudyGraph, backbone: str) -> float:
-    """Seconds of an epoch of a backbone with its default settings, on one thread.
+    """Measure how many seconds an epoch of a backbone with its default settings takes on one thread.
 
     Args:
         graph: The graph; its first paper split is trained on.
         backbone: A backbone's name.
 
     Returns:
-        The fastest of two turns, each of some epochs.
+        Seconds per epoch, the faster of two measurements.
 
     Example:
         >>> from postel.experiments.graphs import study_graph
@@ -146,11 +149,7 @@ def measure_epoch(graph: StudyGraph, backbone: str) -> float:
 
 
 def machine() -> str:
-    """What rates depend on beside dataset and backbone: host, processor, and the versions that compute.
-
-    Returns:
-        A line of text.
-    """
+    """Return what rates depend on beside dataset and backbone: host, processor and versions, as one line."""
     made_by = provenance()
     versions = ", ".join(f"{name} {made_by[name]}" for name in ("postel", "torch", "python"))
     return f"{made_by['host']}, {_processor()}, {versions}"

@@ -1,4 +1,4 @@
-"""What one run is: everything that decides its result, with a hash that stays the same."""
+"""What one run is: everything that decides its result, with a hash that is the same in every release."""
 
 from __future__ import annotations
 
@@ -13,21 +13,26 @@ from pydantic import BaseModel, ConfigDict, Field
 from postel.errors import InputError
 from postel.smoothers import PosteL, Smoother, make_smoother
 
-#: Names in commands for settings of a method that have a name of their own.
+#: Short names of methods in commands, and the settings that they stand for.
 ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
     "ls": ("uniform", {}),
     "kd": ("distillation", {}),
 }
 
-#: Forms of a method that are methods of their own wherever settings are searched and results are shown.
+#: Variants of a method that count as methods of their own wherever settings are searched and results are shown.
 FORMS: dict[str, Callable[..., Smoother]] = {"postel_as_released": PosteL.as_released}
 
 
 class MethodSpec(BaseModel):
     """A soft-label method and its hyper-parameters.
 
-    >>> MethodSpec.parse("postel:alpha=0.6,beta=0.8").label
-    'postel alpha=0.6 beta=0.8'
+    Args:
+        name: The method's name, a key of ``postel.smoothers.SMOOTHERS`` or of :data:`FORMS`.
+        params: Hyper-parameters that differ from the defaults, by name.
+
+    Example:
+        >>> MethodSpec.parse("postel:alpha=0.6,beta=0.8").label
+        'postel alpha=0.6 beta=0.8'
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -37,7 +42,17 @@ class MethodSpec(BaseModel):
 
     @classmethod
     def parse(cls, text: str) -> MethodSpec:
-        """From ``name`` or ``name:key=value,key=value``; values are JSON where they can be, text where not."""
+        """Read a method as commands write it.
+
+        Args:
+            text: ``name`` or ``name:key=value,key=value``; a value is read as JSON if it is JSON, else as text.
+
+        Returns:
+            The method.
+
+        Raises:
+            InputError: If the text has another form, or the method does not take a name or value.
+        """
         name, _, rest = text.strip().partition(":")
         name, params = ALIASES.get(name, (name, {}))
         params = dict(params)
@@ -51,7 +66,14 @@ class MethodSpec(BaseModel):
         return method
 
     def make(self) -> Smoother:
-        """The method as an object; refused with a sentence if a name or value does not fit."""
+        """Make the method.
+
+        Returns:
+            The method as an object.
+
+        Raises:
+            InputError: If there is no such method, or it does not take a name or value.
+        """
         form = FORMS.get(self.name)
         if form is None:
             return make_smoother(self.name, **self.params)
@@ -68,7 +90,30 @@ class MethodSpec(BaseModel):
 
 
 class RunSpec(BaseModel):
-    """One run: a graph and split, a backbone, a method, and how it is trained."""
+    """One run: a graph and split, a backbone, a method, and how it is trained.
+
+    Args:
+        dataset: A name of the catalog, or the path of a graph file.
+        fingerprint: The fingerprint of the graph, and of its splits where they come from the user's file.
+        protocol: How nodes are split, one of ``postel.datasets.PROTOCOLS``.
+        split: The number of the split, from 0.
+        recipe: How the graph is prepared, ``"paper"`` or ``"sound"``.
+        backbone: The backbone's name.
+        backbone_args: Arguments of the backbone that differ from the defaults.
+        method: The soft-label method.
+        pseudo_labels: Whether, or for how many rounds, pseudo-labels are used.
+        lr: The learning rate.
+        weight_decay: The weight decay.
+        max_epochs: Number of epochs at most.
+        stopping: The stop rule.
+        window: Number of epochs that the stop rule looks back on.
+        seed: Where weights and dropout come from.
+
+    Example:
+        >>> spec = RunSpec(dataset="cora", fingerprint="f", method=MethodSpec(name="postel"))
+        >>> spec.key == spec.model_copy().key, spec.key == spec.model_copy(update={"split": 1}).key
+        (True, False)
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -90,16 +135,23 @@ class RunSpec(BaseModel):
 
     @property
     def key(self) -> str:
-        """A hash of all of it: equal specs have equal keys, in every process and release."""
+        """A hash of all fields: equal specs have equal keys, in every process and release."""
         text = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 def parse_value(text: str) -> Any:
-    """``text`` as JSON where it is JSON, else as it is.
+    """Read a value as JSON if it is JSON, else as text.
 
-    >>> parse_value("0.5"), parse_value("true"), parse_value("one-hot")
-    (0.5, True, 'one-hot')
+    Args:
+        text: The value as it was written.
+
+    Returns:
+        The value.
+
+    Example:
+        >>> parse_value("0.5"), parse_value("true"), parse_value("one-hot")
+        (0.5, True, 'one-hot')
     """
     try:
         return json.loads(text)
