@@ -279,7 +279,7 @@ def test_bad_data_is_one_sentence(changes, sentence):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"backbone": "gnc"}, "unknown backbone 'gnc'; choose one of gcn, gat"),
+        ({"backbone": "gnc"}, "unknown backbone 'gnc'; did you mean gcn\? choose one of gcn, gat"),
         ({"backbone": 3}, "backbone must be a name or a function, got int"),
         ({"backbone_args": {"width": 3}}, "gcn has no argument 'width'"),
         ({"lr": 0.0}, "lr must be a number above 0"),
