@@ -16,6 +16,49 @@ if TYPE_CHECKING:
 #: Colours that stay apart for colour-blind readers (Okabe and Ito).
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442")
 
+#: Heat maps are grey, so that no shade can be taken for a class or a method.
+HEAT = "Greys"
+
+_METHOD_COLOURS = {
+    "one_hot": "#000000",
+    "uniform": "#E69F00",
+    "distillation": "#56B4E9",
+    "sals": "#009E73",
+    "als": "#F0E442",
+    "postel": "#0072B2",
+    "postel_as_released": "#CC79A7",
+    "calibrated": "#D55E00",
+}
+
+
+def method_colour(name: str) -> str:
+    """Return the colour of a method, the same in every picture.
+
+    Args:
+        name: The method's name; one that is not of this package is grey.
+
+    Returns:
+        The colour as #rrggbb.
+
+    Example:
+        >>> method_colour("postel"), method_colour("of_my_own")
+        ('#0072B2', '#777777')
+    """
+    return _METHOD_COLOURS.get(name, "#777777")
+
+
+def heat_ink(value: float, top: float = 1.0) -> str:
+    """Return the colour of text that is readable on a cell of a heat map.
+
+    Args:
+        value: The cell's value.
+        top: The value of the darkest shade.
+
+    Returns:
+        ``black`` or ``white``.
+    """
+    return "black" if value < 0.55 * top else "white"
+
 
 def new_figure(width: float, height: float) -> Figure:
     """Make an empty figure without pyplot: no window opens and no caller's state is touched.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from postel.experiments.results import Cell
-from postel.pictures import PALETTE, new_figure
+from postel.pictures import HEAT, heat_ink, method_colour, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,7 +81,7 @@ def _draw_accuracies(axes: Axes, cells: Sequence[Cell]) -> None:
     for place, cell in enumerate(cells):
         values, span = cell.accuracy.values, cell.accuracy.interval
         spread = np.linspace(-0.18, 0.18, len(values)) if len(values) > 1 else [0.0]
-        colour = PALETTE[place % len(PALETTE)]
+        colour = method_colour(cell.chosen.method.name)
         axes.scatter(place + np.asarray(spread), values, s=26, color=colour, alpha=0.55, linewidth=0)
         axes.plot([place, place], [span.low, span.high], color="black", linewidth=2)
         axes.plot([place - 0.24, place + 0.24], [span.mean, span.mean], color="black", linewidth=2)
@@ -108,19 +108,19 @@ def _draw_majority(axes: Axes, share: float) -> None:
 
 
 def _draw_losses(panels: Any, cells: Sequence[Cell]) -> None:
-    for place, (axes, cell) in enumerate(zip(panels, cells, strict=True)):
+    for axes, cell in zip(panels, cells, strict=True):
         best = cell.rows[0].best_round
         for name, style in _CURVES:
             curve = best.loss(name) if best is not None else []
             if curve:
-                colour = PALETTE[place % len(PALETTE)]
+                colour = method_colour(cell.chosen.method.name)
                 axes.plot(range(1, len(curve) + 1), curve, style, color=colour, label=name)
         axes.axvline(cell.rows[0].result.best_epoch, color="#777777", linewidth=0.8)
         axes.set_title(_wrapped(cell), fontsize=10)
         axes.set_xlabel("epoch")
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)
-    panels[0].set_ylabel("hard-label loss, first split")
+    panels[0].set_ylabel("loss with one-hot labels, first split")
     if panels[0].get_legend_handles_labels()[0]:
         panels[0].legend(frameon=False, fontsize=9)
 
@@ -142,12 +142,11 @@ def _conditional_panels(cells: Sequence[Cell], all_labels: Matrix | None) -> lis
 
 def _draw_conditionals(panels: Any, matrices: list[tuple[str, Matrix]]) -> None:
     for axes, (title, matrix) in zip(panels, matrices, strict=True):
-        axes.imshow(matrix, cmap="cividis", vmin=0, vmax=1)
+        axes.imshow(matrix, cmap=HEAT, vmin=0, vmax=1)
         size = 9 if len(matrix) <= 8 else 6
         for n, values in enumerate(matrix):
             for m, value in enumerate(values):
-                ink = "white" if value < 0.55 else "black"
-                axes.text(m, n, f"{value:.2f}", ha="center", va="center", color=ink, fontsize=size)
+                axes.text(m, n, f"{value:.2f}", ha="center", va="center", color=heat_ink(value), fontsize=size)
         axes.set_xticks(range(len(matrix)))
         axes.set_yticks(range(len(matrix)))
         axes.set_xlabel("neighbor's class")

@@ -6,7 +6,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from postel.pictures import PALETTE, new_figure, save
+from postel.errors import require_extra
+from postel.pictures import HEAT, PALETTE, heat_ink, new_figure, save
 from postel.theory.sals_comparison import SalsComparison, compare_with_sals
 from postel.theory.toy import TARGET, Step, toy_graph, work_through
 
@@ -67,6 +68,8 @@ def toy_figure(alpha: float = 0.8, beta: float = 0.4) -> Figure:
         axes[2].set_title("Bayes' rule at the target", fontsize=11)
         _draw_bars(axes[3], {"noisy": step.noisy.tolist(), "soft label": step.soft_label.tolist()})
         axes[3].set_title(f"noise β={beta:g}, mixing α={alpha:g}", fontsize=11)
+        axes[2].set_ylabel("probability")
+    _class_legend(figure)
     return figure
 
 
@@ -81,16 +84,26 @@ def sals_figure(homophily: float = 0.8, heterophily: float = 0.2) -> Figure:
         The figure.
     """
     comparison = compare_with_sals(homophily, heterophily)
-    figure = new_figure(9.5, 6.6)
+    figure = new_figure(9.5, 7.0)
     for row in range(len(comparison.neighbors)):
         axes = [figure.add_subplot(3, 3, 3 * row + place + 1) for place in range(3)]
         _draw_star(axes[0], comparison.neighbors[row].tolist())
         _draw_pair(axes[1], comparison, row, homophilic=True)
         _draw_pair(axes[2], comparison, row, homophilic=False)
         if row == 0:
-            axes[1].set_title(f"homophilic (c = {homophily:g})", fontsize=11)
-            axes[2].set_title(f"heterophilic (c = {heterophily:g})", fontsize=11)
+            axes[0].set_title("a target T and its neighbors", fontsize=11)
+            axes[1].set_title(f"{homophily:.0%} of links stay within a class", fontsize=11)
+            axes[2].set_title(f"{heterophily:.0%} of links stay within a class", fontsize=11)
+        axes[1].set_ylabel("share of T's soft label")
+    _class_legend(figure)
     return figure
+
+
+def _class_legend(figure: Figure) -> None:
+    """Say below a figure which colour is which class."""
+    marks: Any = require_extra("matplotlib.patches", "plots")
+    handles = [marks.Patch(color=colour, label=f"class {k}") for k, colour in enumerate(CLASS_COLOURS)]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
 
 
 def _draw_graph(axes: Axes, pseudo_labels: bool) -> None:
@@ -114,12 +127,12 @@ def _draw_graph(axes: Axes, pseudo_labels: bool) -> None:
 
 def _draw_conditional(axes: Axes, step: Step) -> None:
     values = step.conditional.tolist()
-    axes.imshow(values, vmin=0, vmax=1, cmap="cividis")
+    axes.imshow(values, vmin=0, vmax=1, cmap=HEAT)
     for n, row in enumerate(values):
         for m, value in enumerate(row):
             count = int(step.pair_counts[n, m])
             text = f"{value:.2f}\n({count})"
-            axes.text(m, n, text, ha="center", va="center", color="white" if value < 0.6 else "black")
+            axes.text(m, n, text, ha="center", va="center", color=heat_ink(value))
     axes.set_xticks([0, 1], ["neighbor 0", "neighbor 1"])
     axes.set_yticks([0, 1], ["class 0", "class 1"])
     axes.set_title("conditional (pairs)", fontsize=11)

@@ -19,7 +19,7 @@ from postel.paper.results import Results
 from postel.paper.running import Watch
 from postel.paper.table import Column, Table, decimals
 from postel.paper.target import Target
-from postel.pictures import new_figure
+from postel.pictures import HEAT, heat_ink, new_figure
 
 #: The paper shows this class.
 CLASS = 0
@@ -96,10 +96,10 @@ def joint_and_product(dataset: str, data_root: str | None, of_class: int = CLASS
 
 
 def _draw(axes: Any, matrix: list[list[float]], top: float) -> Any:
-    image = axes.imshow(matrix, cmap="cividis", vmin=0, vmax=top)
+    image = axes.imshow(matrix, cmap=HEAT, vmin=0, vmax=top)
     for m, values in enumerate(matrix):
         for n, value in enumerate(values):
-            ink = "white" if value < 0.55 * top else "black"
+            ink = heat_ink(value, top)
             axes.text(n, m, f"{value:.2f}", ha="center", va="center", color=ink, fontsize=10)
     axes.set_xticks(range(len(matrix)))
     axes.set_yticks(range(len(matrix)))

@@ -13,7 +13,7 @@ from postel.paper.results import Outcome, Results
 from postel.paper.table import Column, Table, decimals
 from postel.paper.target import Target
 from postel.paper.variants import ONE_HOT, POSTEL, Variant
-from postel.pictures import PALETTE, new_figure
+from postel.pictures import PALETTE, method_colour, new_figure
 
 #: The paper's values of both, from its search space.
 SWEEPS: dict[str, tuple[float, ...]] = {
@@ -127,7 +127,7 @@ def _draw(axes: Any, plain: Outcome | None, swept: list[tuple[Planned, Outcome |
             over = gain.interval.mean if gain else None
             work = (outcome.collapsed, len(outcome.rows), outcome.budget)
             rows.append((*place, name, value, span.mean, span.low, span.high, over, *work))
-    axes.axhline(level.mean, color=PALETTE[5], linestyle="--", linewidth=1.6, label="one-hot")
+    axes.axhline(level.mean, color=method_colour("one_hot"), linestyle="--", linewidth=1.6, label="one-hot")
     axes.set_xlim(-0.03, 1.03)
     axes.set_xlabel("value of α or β")
     axes.set_ylabel("test accuracy, %")
