@@ -24,7 +24,6 @@ NOT_YET = (
     "postel.cli",
     "postel.experiments",
     "postel.paper",
-    "postel.report",
     "postel.training.classifier",
 )
 

@@ -1,1 +1,1 @@
-"""Pages and pictures made of rows."""
+"""The HTML page of whatever a store holds, and the pictures on it; everything is a function of cells and rows."""

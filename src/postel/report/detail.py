@@ -1,4 +1,4 @@
-"""What opens when a cell is clicked: plain values that the page's script draws, small enough for hundreds."""
+"""What a page shows when a cell is clicked: plain values that its script draws, small enough for hundreds."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ _LARGEST_MATRIX = 20
 
 
 def detail_of(line: Line, store: str) -> dict[str, Any]:
-    """Returns the detail of one cell as plain values.
+    """Return the detail of one cell as plain values.
 
     Args:
-        line: The cell beside what it is held against.
-        store: The store that its command is to use.
+        line: The cell with its baseline and the paper's figure.
+        store: The store that the command shown is to use.
+
+    Returns:
+        The values by the names that the page's script reads.
     """
-    cell, asked, span = line.cell, line.cell.question, line.score.interval
+    cell, question, span = line.cell, line.cell.question, line.score.interval
     return {
-        "title": f"{dataset_label(asked.dataset)} · {backbone_label(asked.backbone)} · {line.title}",
-        "about": f"{asked.protocol} splits, {asked.recipe} recipe; {cell.spent.text}",
+        "title": f"{dataset_label(question.dataset)} · {backbone_label(question.backbone)} · {line.title}",
+        "about": f"{question.protocol} splits, {question.recipe} recipe; {cell.spent.text}",
         "warnings": _warnings(line),
         "numbers": _numbers(line),
         "chosen": _chosen(cell),
@@ -42,41 +45,47 @@ def detail_of(line: Line, store: str) -> dict[str, Any]:
 
 
 def command_of(cell: Cell, store: str) -> str:
-    """Returns a command that runs the cell, or takes it from the store if it is there.
+    """Return a command that runs the cell, or reads it from the store if it is there.
 
     Args:
         cell: The cell.
         store: The store to use.
+
+    Returns:
+        The command line.
     """
-    asked, chosen = cell.question, cell.chosen
+    question, chosen = cell.question, cell.chosen
     if cell.target.startswith(("table-", "figure-")):
-        parts = [f"postel reproduce {cell.target} --datasets {asked.dataset} --backbones {asked.backbone}"]
+        parts = [f"postel reproduce {cell.target} --datasets {question.dataset} --backbones {question.backbone}"]
     elif cell.target:
-        parts = [f"postel tune {asked.dataset} --backbone {asked.backbone} --method {asked.method.name}"]
+        parts = [f"postel tune {question.dataset} --backbone {question.backbone} --method {question.method.name}"]
     else:
         params = ",".join(f"{name}={_shown(value)}" for name, value in chosen.method.params.items())
         method = f"{chosen.method.name}:{params}" if params else chosen.method.name
         sets = "".join(f" --set {name}={_shown(value)}" for name, value in chosen.backbone_args.items())
         parts = [
-            f"postel compare {asked.dataset} -m one_hot -m {method} --backbone {asked.backbone}{sets}",
+            f"postel compare {question.dataset} -m one_hot -m {method} --backbone {question.backbone}{sets}",
             f"--lr {_shown(chosen.lr)} --weight-decay {_shown(chosen.weight_decay)}",
         ]
     parts.append(f"--splits {len(cell.rows)}")
-    if cell.target and asked.budget is not None:
-        amount = f"{asked.budget.amount:g}{'m' if asked.budget.kind == 'minutes' else ''}"
-        parts.append(f"--budget {amount if asked.budget.amount else asked.budget.kind}")
-    if asked.protocol != "paper":
-        parts.append(f"--protocol {asked.protocol}")
+    if cell.target and question.budget is not None:
+        amount = f"{question.budget.amount:g}{'m' if question.budget.kind == 'minutes' else ''}"
+        parts.append(f"--budget {amount if question.budget.amount else question.budget.kind}")
+    if question.protocol != "paper":
+        parts.append(f"--protocol {question.protocol}")
     if chosen.max_epochs != RunSpec.model_fields["max_epochs"].default:
         parts.append(f"--max-epochs {chosen.max_epochs}")
     return " ".join([*parts, f"--store {store}"])
 
 
 def curves_of(row: Row) -> dict[str, Any]:
-    """Returns the losses of the best round against the true labels, thinned, and the epochs that they belong to.
+    """Return the losses of the best round against the true labels, thinned out.
 
     Args:
-        row: A run; its curves are empty if its rounds were not kept.
+        row: A run; its curves are empty if its rounds were not stored.
+
+    Returns:
+        The epochs shown, the best epoch, and the losses by set of nodes.
     """
     best = row.best_round
     if best is None:
@@ -92,12 +101,15 @@ def curves_of(row: Row) -> dict[str, Any]:
 
 
 def thinned(length: int, points: int, keep: int) -> list[int]:
-    """Returns at most ``points`` + 1 places of a curve, evenly, with its ends and one place that has to stay.
+    """Choose evenly spaced points of a curve, with both ends and one point that has to stay.
 
     Args:
-        length: How long the curve is.
-        points: How many places are wanted.
-        keep: The place that has to stay.
+        length: How many points the curve has.
+        points: How many of them are wanted.
+        keep: The point that has to stay.
+
+    Returns:
+        At most ``points`` + 1 positions, in order.
 
     Example:
         >>> thinned(9, 3, keep=5)
@@ -110,10 +122,13 @@ def thinned(length: int, points: int, keep: int) -> list[int]:
 
 
 def matrices_of(row: Row) -> list[dict[str, Any]]:
-    """Returns P(neighbor's class | class) from training labels and, where they helped, with pseudo-labels.
+    """Return P(neighbor's class | class) from training labels and, where they helped, with pseudo-labels.
 
     Args:
-        row: A run; it has no matrices if its rounds were not kept.
+        row: A run; it has no matrices if its rounds were not stored.
+
+    Returns:
+        The title and the values of each matrix.
     """
     best = row.best_round
     if row.rounds is None or best is None:
@@ -131,20 +146,20 @@ def matrices_of(row: Row) -> list[dict[str, Any]]:
 
 
 def _warnings(line: Line) -> list[str]:
-    cell, asked, splits = line.cell, line.cell.question, line.score.splits
-    told = []
+    cell, question, splits = line.cell, line.cell.question, line.score.splits
+    warnings = []
     if cell.collapsed:
-        told.append(f"{cell.collapsed} of {splits} models predict one class for every test node.")
+        warnings.append(f"{cell.collapsed} of {splits} models predict one class for every test node.")
     if not line.beats_majority:
-        told.append(
+        warnings.append(
             f"A constant answer, the majority class, is right in {cell.majority:.2f} %: this does not beat it."
         )
     if line.paper_is_majority:
-        told.append("The paper's figure is, to two decimals, that of always predicting the majority class.")
+        warnings.append("The paper's figure is, to two decimals, that of always predicting the majority class.")
     if splits == 1:
-        told.append("One split only: there is no interval and no test.")
-    told.append(remark(asked.backbone, asked.method.name, asked.dataset) if line.paper else "")
-    return list(filter(None, told))
+        warnings.append("One split only: there is no interval and no test.")
+    warnings.append(remark(question.backbone, question.method.name, question.dataset) if line.paper else "")
+    return list(filter(None, warnings))
 
 
 def _numbers(line: Line) -> list[tuple[str, str]]:
@@ -166,7 +181,7 @@ def _numbers(line: Line) -> list[tuple[str, str]]:
 
 
 def _chosen(cell: Cell) -> list[tuple[str, str]]:
-    """Names and values of what was chosen or given: the budget first, since it decides how."""
+    """Return names and values of what was chosen or given, the budget first."""
     chosen = [("budget", cell.spent.text)]
     if cell.validation:
         accuracy, loss = 100 * cell.validation["accuracy"], cell.validation["loss"]
@@ -183,7 +198,7 @@ def _chosen(cell: Cell) -> list[tuple[str, str]]:
 
 
 def _points(line: Line) -> list[list[Any]]:
-    """[split, ours, one-hot's or None, whether it predicts one class] of every split."""
+    """Return split, accuracy, accuracy of one-hot labels or None, and whether it collapsed, for every split."""
     baseline = {} if line.baseline is None else line.baseline.accuracy.by_split
     return [
         [
@@ -209,5 +224,5 @@ def _shown(value: Any) -> str:
 
 
 def _rounded(value: float) -> float:
-    """Five digits: enough for any plot."""
+    """Round to five digits, enough for any plot."""
     return float(f"{value:.5g}")

@@ -1,4 +1,4 @@
-"""The tables of a page: backbones and methods by datasets, and how each method fares against one-hot labels."""
+"""The tables of a page: backbones and methods by dataset, and how each method does against one-hot labels."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from postel.paper.registry import find_target, target_names
 from postel.paper.variants import BASELINE, METHOD_TITLES
 
 _MAIN = "table-main"
-#: What the studies of a store are called; others by their name.
+#: Titles of the studies of a store; a study without one is called by its name.
 _TITLES = {"": "Comparisons at given settings", _MAIN: "Main table", "tune": "Searches"}
 
 
 @dataclass(frozen=True)
 class Spot:
-    """One place of a grid.
+    """One place of a grid: a backbone and method on a dataset.
 
     Args:
-        line: Our line; None if it was not run.
+        line: The line of the cell shown there; None if it was not run.
         paper: The paper's figure; None if it has none.
-        best: Whether ours is the highest mean of its backbone and dataset.
+        best: Whether the line has the highest mean of its backbone and dataset.
         others: How many further cells of the same method there are.
-        paper_is_majority: Whether the paper's figure is that of a constant answer.
+        paper_is_majority: Whether the paper's figure is that of a constant prediction.
     """
 
     line: Line | None
@@ -44,8 +44,8 @@ class GridRow:
         backbone: The network's name.
         method: The method's name.
         title: The method's title with its variant.
-        order: Its place in the grid.
-        spots: One place per dataset.
+        order: The position of the row in the grid, from 0.
+        spots: One spot per dataset.
     """
 
     backbone: str
@@ -56,7 +56,7 @@ class GridRow:
 
     @property
     def backbone_title(self) -> str:
-        """The network as the paper spells it."""
+        """The backbone's name as the paper spells it."""
         return backbone_label(self.backbone)
 
 
@@ -67,7 +67,7 @@ class Column:
     Args:
         dataset: Its name.
         majority: The share of its majority class in percent; None if nothing was run on it.
-        splits: How many splits that share is over.
+        splits: How many splits that share is averaged over.
     """
 
     dataset: str
@@ -88,11 +88,11 @@ class Grid:
         title: What the study is called.
         protocol: How nodes are split.
         recipe: How graphs are prepared.
-        has_paper: Whether any cell can be held against the paper.
-        whole: Whether the grid has all places of the paper's main table.
+        has_paper: Whether the paper has a figure for any cell.
+        whole: Whether the grid shows all places of the paper's main table, run or not.
         columns: Its datasets.
         rows: Its backbones and methods.
-        lines: All lines of the study, also those that share a place.
+        lines: All lines of the study, including those that share a spot.
     """
 
     title: str
@@ -106,19 +106,19 @@ class Grid:
 
     @property
     def budgets(self) -> list[str]:
-        """The budgets of its numbers, in order of appearance; a letter stands for each where there are several."""
+        """The budgets of its numbers, in order of appearance; the page gives each a letter."""
         return list(dict.fromkeys(allowed(line.cell) for line in self.lines))
 
     @property
     def splits(self) -> str:
-        """How many splits its means are over, in words."""
+        """How many splits its means are averaged over, in words."""
         counts = [line.score.splits for line in self.lines]
         few, many = min(counts), max(counts)
         return f"{many} split{'s' if many > 1 else ''}" if few == many else f"{few} to {many} splits"
 
     @property
     def training(self) -> str:
-        """How its networks were trained, in words; what differs between cells is in their details."""
+        """How its networks were trained, in words; what differs between cells is listed in full."""
         names = {"max_epochs": "at most {} epochs", "stopping": "stop rule {}", "window": "window {}"}
         if not any(line.cell.was_searched for line in self.lines):
             names = {"lr": "learning rate {}", "weight_decay": "weight decay {}", **names}
@@ -129,23 +129,23 @@ class Grid:
 
     @property
     def backbones_run(self) -> set[str]:
-        """The backbones with a cell that was run."""
+        """The backbones that were run."""
         return {line.cell.question.backbone for line in self.lines}
 
     @property
     def places(self) -> int:
-        """How many places the grid has, run or not."""
+        """How many spots the grid has, run or not."""
         return len(self.columns) * len(self.rows)
 
     @property
     def filled(self) -> int:
-        """How many of them were run."""
+        """How many of its spots were run."""
         return sum(spot.line is not None for row in self.rows for spot in row.spots)
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How one method fares against one-hot labels over the cells of a study.
+    """How one method does against one-hot labels over the cells of a study.
 
     Args:
         method: The method's name.
@@ -164,7 +164,7 @@ class Standing:
 
     @property
     def paper_gains(self) -> list[float]:
-        """What the paper's method gains over the paper's one-hot row, where it has both."""
+        """The gain of the method over one-hot labels in the paper, where the paper has both."""
         found = []
         for line in self.lines:
             base = published_main().get((line.cell.question.backbone, BASELINE, line.cell.question.dataset))
@@ -178,10 +178,13 @@ class Standing:
         return _mean(self.paper_gains) if self.paper_gains else None
 
     def count(self, verdict: str) -> int:
-        """Returns how many of its cells are clearly better or worse than one-hot labels.
+        """Return how many of its cells are clearly better or worse than one-hot labels.
 
         Args:
             verdict: ``"better"`` or ``"worse"``.
+
+        Returns:
+            The number of cells.
         """
         return sum(line.verdict == verdict for line in self.lines)
 
@@ -192,24 +195,30 @@ class Standing:
 
 
 def grids_of(lines: Sequence[Line]) -> list[Grid]:
-    """Returns a grid for every study of the lines, the paper's main table first.
+    """Group lines into grids, one per study.
 
     Args:
         lines: The lines of a page.
+
+    Returns:
+        The grids, the paper's main table first.
     """
     studies: dict[tuple[str, str, str], list[Line]] = {}
     for line in lines:
-        asked = line.cell.question
-        studies.setdefault((line.cell.target, asked.protocol, asked.recipe), []).append(line)
+        question = line.cell.question
+        studies.setdefault((line.cell.target, question.protocol, question.recipe), []).append(line)
     ordered = sorted(studies.items(), key=lambda item: (item[0][0] != _MAIN, not item[0][0], item[0]))
     return [_grid(*study, found) for study, found in ordered]
 
 
 def standings_of(lines: Iterable[Line]) -> list[Standing]:
-    """Returns a standing for every method and variant that is compared with one-hot labels somewhere.
+    """Return one standing per method and variant that is compared with one-hot labels somewhere.
 
     Args:
         lines: The lines of a study.
+
+    Returns:
+        The standings, in the paper's order of methods.
     """
     by_title: dict[str, list[Line]] = {}
     for line in sorted(lines, key=lambda line: _method_order(line.cell.question.method.name)):
@@ -219,12 +228,16 @@ def standings_of(lines: Iterable[Line]) -> list[Standing]:
 
 
 def allowed(cell: Cell) -> str:
-    """Returns what every method of a study was allowed; what this cell spent of it is in its own text.
+    """Return the budget that every method of a study was allowed, in words.
 
-    One-hot has few settings to try and often tries them all: its allowance is the same nevertheless.
+    One-hot labels have few settings to try and often try them all, but their allowance is the same. What a cell
+    spent of it is in its own text.
 
     Args:
         cell: A cell.
+
+    Returns:
+        The budget and the number of search splits.
     """
     budget, splits = cell.question.budget, cell.question.search_splits
     if budget is None or not cell.was_searched:
@@ -238,7 +251,7 @@ def _grid(target: str, protocol: str, recipe: str, lines: list[Line]) -> Grid:
     whole = has_paper and target == _MAIN
     datasets = _ordered((line.cell.question.dataset for line in lines), DATASETS, whole=whole)
     columns = [_column(dataset, lines) for dataset in datasets]
-    # Of several cells of one method the weightiest stands in the grid; all are in the list below.
+    # Of several cells of one method the one with most behind it is shown in the grid; the list below has all.
     held: dict[tuple[str, str, str], list[Line]] = {}
     for line in lines:
         held.setdefault((line.cell.question.backbone, line.title, line.cell.question.dataset), []).append(line)
@@ -264,7 +277,7 @@ def _title(target: str) -> str:
 
 
 def _models(lines: Sequence[Line], *, whole: bool) -> list[tuple[str, str, str]]:
-    """(backbone, method, title) of every row, in the paper's order; all of the paper's with ``whole``."""
+    """Return (backbone, method, title) of every row in the paper's order; all of the paper's with ``whole``."""
     models = []
     for backbone in _ordered((line.cell.question.backbone for line in lines), BACKBONES, whole=whole):
         of_backbone = [line for line in lines if line.cell.question.backbone == backbone]
@@ -276,7 +289,7 @@ def _models(lines: Sequence[Line], *, whole: bool) -> list[tuple[str, str, str]]
 
 
 def _column(dataset: str, lines: Sequence[Line]) -> Column:
-    """The dataset with the majority class's share over the most splits that any line has."""
+    """Return the dataset with the share of its majority class over the most splits that any line has."""
     found = [line for line in lines if line.cell.question.dataset == dataset]
     most = max(found, key=lambda line: line.score.splits, default=None)
     return Column(dataset) if most is None else Column(dataset, most.cell.majority, most.score.splits)
@@ -289,12 +302,12 @@ def _best(lines: Iterable[Line], backbone: str, dataset: str) -> Line | None:
 
 
 def _weight(line: Line) -> tuple[int, int, int]:
-    """How much there is behind a line: splits, then trials; of equals the last weighs most."""
+    """Return how much is behind a line: splits, then trials; of equals the last one counts most."""
     return line.score.splits, line.cell.spent.trials, line.number
 
 
 def _ordered(found: Iterable[str], known: Iterable[str], *, whole: bool) -> list[str]:
-    """Names in the known order, those that are not known after them; all known ones with ``whole``."""
+    """Return names in the known order, followed by unknown ones; all known ones with ``whole``."""
     names = dict.fromkeys(found)
     first = [name for name in known if whole or name in names]
     return [*first, *(name for name in names if name not in first)]

@@ -1,4 +1,4 @@
-"""A short page for every soft-label method: what it is, its formula, where it comes from, what is not known."""
+"""A short text for every soft-label method: what it does, its formula, its origin, and what is not known of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class MethodPage:
-    """One method in words; ``formula`` is HTML of our own, the rest plain text."""
+    """One method in words, for the section "Methods" of a page.
+
+    Args:
+        name: The method's name.
+        title: Its title.
+        what: What it does.
+        formula: Its formula, as HTML.
+        legend: What the letters of the formula mean.
+        origin: Where it comes from, and what is not known of it.
+        rebuilt: Whether it is re-implemented here from descriptions alone.
+    """
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""One HTML file that needs nothing else and shows what a store has: tables, details, pictures, provenance."""
+"""The HTML page of a store: one self-contained file with tables, details of each cell, pictures and provenance."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ TITLE = "Soft labels: report of a study"
 
 @dataclass(frozen=True)
 class Page:
-    """All that a page says.
+    """The content of a page; :meth:`html` renders it.
 
     Args:
-        study: What the store has.
-        title: What stands at the top.
+        study: What the store holds.
+        title: The page's title.
         introduction: Paragraphs below the title.
-        pictures: Pictures to put into it.
-        command: The command that made it.
+        pictures: Pictures to embed.
+        command: The command that made the page.
     """
 
     study: Study
@@ -42,34 +42,34 @@ class Page:
 
     @cached_property
     def lines(self) -> list[Line]:
-        """A line for every cell."""
+        """One line per cell."""
         return lines_of(self.study.cells)
 
     @cached_property
     def grids(self) -> list[Grid]:
-        """A grid for every study of the store."""
+        """One grid per study of the store."""
         return grids_of(self.lines)
 
     @property
     def counts(self) -> list[tuple[int, str]]:
-        """How much of what there is, for the head of the page."""
-        asked = [cell.question for cell in self.study.cells]
+        """Numbers of runs, cells, datasets, backbones and methods, for the head of the page."""
+        questions = [cell.question for cell in self.study.cells]
         counts = [
             (len(self.study.rows), "runs"),
-            (len(asked), "cells"),
-            (len({one.dataset for one in asked}), "datasets"),
-            (len({one.backbone for one in asked}), "backbones"),
-            (len({one.method.name for one in asked}), "methods"),
+            (len(questions), "cells"),
+            (len({question.dataset for question in questions}), "datasets"),
+            (len({question.backbone for question in questions}), "backbones"),
+            (len({question.method.name for question in questions}), "methods"),
         ]
         return [(number, name.removesuffix("s") if number == 1 else name) for number, name in counts]
 
     @property
     def has_paper(self) -> bool:
-        """Whether any cell can be held against the paper."""
+        """Whether the paper has a figure for any cell."""
         return any(line.paper for line in self.lines)
 
     def html(self) -> str:
-        """Returns the page as text."""
+        """Return the page as HTML."""
         jinja2 = require_extra("jinja2", "report")
         environment = jinja2.Environment(
             loader=jinja2.PackageLoader("postel.report"),
@@ -97,20 +97,20 @@ class Page:
 
 
 def check_page_name(path: Path) -> None:
-    """Checks that a path has the ending of a page.
+    """Check that a path has the extension of an HTML page.
 
     Args:
         path: Where a page is to be written.
 
     Raises:
-        InputError: If it has another one.
+        InputError: If it has another extension.
     """
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"a report is written to a file that ends in .html, got {path.name}")
 
 
 def points(value: float) -> str:
-    """Returns a difference in points with its sign.
+    """Return a difference in points with its sign, as text.
 
     Args:
         value: The difference.
@@ -124,7 +124,7 @@ def points(value: float) -> str:
 
 
 def embedded(values: Any) -> str:
-    r"""Returns values as JSON that can stand inside a script element, whatever text is in them.
+    r"""Return values as JSON that is safe inside a script element, whatever text they contain.
 
     Args:
         values: Plain values.

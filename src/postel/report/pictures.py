@@ -1,4 +1,4 @@
-"""Pictures as part of a page: of a folder, or drawn for it."""
+"""Pictures embedded in a page: read from a folder, or drawn for it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _LARGE_SVG = 400_000
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture as the address that holds all of it.
+    """A picture that a page embeds.
 
     Args:
         caption: Its name, or what it shows.
-        address: A data URL.
+        address: The picture itself, as a data URL.
     """
 
     caption: str
@@ -35,23 +35,29 @@ class Picture:
 
     @classmethod
     def drawn(cls, figure: Figure, caption: str) -> Picture:
-        """Returns the picture of a figure.
+        """Return the picture of a figure.
 
         Args:
-            figure: What was drawn.
+            figure: The figure.
             caption: What it shows.
+
+        Returns:
+            The picture, as SVG.
         """
         return cls(caption, _address(rendered(figure, "svg"), "svg+xml"))
 
 
 def pictures_in(folder: str | Path) -> list[Picture]:
-    """Returns the .svg and .png pictures of a folder, by name; of two with one name, the SVG unless it is large.
+    """Return the .svg and .png pictures of a folder and its subfolders.
 
     Args:
-        folder: The folder; folders in it are looked through, too.
+        folder: The folder.
+
+    Returns:
+        The pictures by name; of two with the same name, the SVG unless it is large.
 
     Raises:
-        InputError: If it is no folder.
+        InputError: If there is no such folder.
 
     Example:
         >>> import tempfile
@@ -72,11 +78,14 @@ def pictures_in(folder: str | Path) -> list[Picture]:
 
 
 def comparison_pictures(cells: Sequence[Cell], all_labels: Matrix | None = None) -> list[Picture]:
-    """Returns the pictures of methods side by side on one dataset.
+    """Return the pictures of a comparison: methods side by side on one dataset.
 
     Args:
         cells: One cell per method, with rows; the first row of each with its rounds.
         all_labels: P(neighbor's class | class) of all labels, which is shown and never used; None leaves it out.
+
+    Returns:
+        Accuracies, losses and, where a method has them, conditional matrices.
     """
     name = cells[0].question.dataset
     pictures = [

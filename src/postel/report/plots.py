@@ -1,4 +1,4 @@
-"""Pictures of methods side by side on one dataset: accuracies of splits, loss curves, conditional matrices."""
+"""Figures of a comparison on one dataset: accuracy of every split, loss curves and conditional matrices."""
 
 from __future__ import annotations
 
@@ -19,10 +19,13 @@ Matrix = list[list[float]]
 
 
 def accuracy_figure(cells: Sequence[Cell]) -> Figure:
-    """Returns the test accuracy of every split as a point, with means, 95 % intervals and the majority class.
+    """Draw the test accuracy of every split as a point, with means, 95 % intervals and the majority class.
 
     Args:
         cells: One cell per method, with rows.
+
+    Returns:
+        The figure.
     """
     figure = new_figure(1.6 + 1.5 * len(cells), 4.2)
     _draw_accuracies(figure.add_subplot(), cells)
@@ -30,10 +33,13 @@ def accuracy_figure(cells: Sequence[Cell]) -> Figure:
 
 
 def loss_figure(cells: Sequence[Cell]) -> Figure:
-    """Returns training, validation and test loss of the first split, one panel per method.
+    """Draw training, validation and test loss of the first split, one panel per method.
 
     Args:
         cells: One cell per method, with rows.
+
+    Returns:
+        The figure.
     """
     figure = new_figure(3.1 * len(cells), 3.2)
     _draw_losses(figure.subplots(1, len(cells), sharey=True, squeeze=False)[0], cells)
@@ -41,14 +47,14 @@ def loss_figure(cells: Sequence[Cell]) -> Figure:
 
 
 def conditional_figure(cells: Sequence[Cell], all_labels: Matrix | None = None) -> Figure | None:
-    """Returns P(neighbor's class | class) from training labels, with pseudo-labels, and from all labels.
+    """Draw P(neighbor's class | class) from training labels, with pseudo-labels, and from all labels.
 
     Args:
         cells: One cell per method, with rows.
         all_labels: The matrix of all labels, which is shown and never used; None leaves it out.
 
     Returns:
-        The figure, or None where no method has a conditional matrix.
+        The figure, or None if no method has a conditional matrix.
     """
     panels = _conditional_panels(cells, all_labels)
     if not panels:
@@ -59,18 +65,21 @@ def conditional_figure(cells: Sequence[Cell], all_labels: Matrix | None = None) 
 
 
 def overview_figure(cells: Sequence[Cell], all_labels: Matrix | None = None) -> Figure:
-    """Returns all of it in one picture.
+    """Draw accuracies, losses and conditional matrices in one figure.
 
     Args:
         cells: One cell per method, with rows.
         all_labels: The matrix of all labels; None leaves it out.
+
+    Returns:
+        The figure.
     """
     panels = _conditional_panels(cells, all_labels)
     figure = new_figure(max(9.0, 3.1 * max(len(cells), len(panels))), 10.5 if panels else 7.0)
     parts: Any = figure.subfigures(3 if panels else 2, 1)
     _draw_accuracies(parts[0].subplots(), cells)
-    asked = cells[0].question
-    parts[0].suptitle(f"{asked.dataset}, {asked.backbone}, {asked.protocol} splits")
+    question = cells[0].question
+    parts[0].suptitle(f"{question.dataset}, {question.backbone}, {question.protocol} splits")
     _draw_losses(parts[1].subplots(1, len(cells), sharey=True, squeeze=False)[0], cells)
     if panels:
         _draw_conditionals(parts[2].subplots(1, len(panels), squeeze=False)[0], panels)
@@ -96,7 +105,7 @@ def _draw_accuracies(axes: Axes, cells: Sequence[Cell]) -> None:
 
 
 def _draw_majority(axes: Axes, share: float) -> None:
-    """The majority class as a line, or as a note where the line would press the points together."""
+    """Draw the majority class as a line, or as a note where the line would squeeze the points together."""
     low, high = axes.get_ylim()
     far = share < low - 2 * (high - low)
     if not far:
@@ -126,7 +135,7 @@ def _draw_losses(panels: Any, cells: Sequence[Cell]) -> None:
 
 
 def _conditional_panels(cells: Sequence[Cell], all_labels: Matrix | None) -> list[tuple[str, Matrix]]:
-    """Titles and matrices, of the first method that has them."""
+    """Return titles and matrices of the first method that has them."""
     for cell in cells:
         rounds, best = cell.rows[0].rounds, cell.rows[0].best_round
         if not rounds or best is None or rounds[0].conditional is None:

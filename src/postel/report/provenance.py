@@ -1,4 +1,4 @@
-"""Where the numbers of a page come from: graphs, versions, failed runs, and what must be known of the data."""
+"""Where the numbers of a page come from: graphs and their warnings, versions, and failed runs."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Graph:
         title: The dataset's label.
         fingerprint: The graph's fingerprint.
         known: Whether it is the catalog's graph, in words.
-        about: What the catalog says of it.
-        warning: What a reader must know of it; mostly nothing.
+        about: What the catalog says about it.
+        warning: What a reader must know about it; usually empty.
     """
 
     title: str
@@ -31,20 +31,26 @@ class Graph:
 
 
 def graphs_of(cells: Iterable[Cell]) -> list[Graph]:
-    """Returns the graphs of cells, in order of appearance.
+    """Return the graphs that cells were run on, in order of appearance.
 
     Args:
         cells: Cells with their rows.
+
+    Returns:
+        One entry per dataset and fingerprint.
     """
     pairs = dict.fromkeys((row.spec.dataset, row.spec.fingerprint) for cell in cells for row in cell.rows)
     return [_graph(dataset, fingerprint) for dataset, fingerprint in pairs]
 
 
 def versions_of(rows: Iterable[Row]) -> list[tuple[str, str]]:
-    """Returns names of packages and the versions that made the rows; machines are counted, not named.
+    """Return the versions that made the rows; machines are counted, not named.
 
     Args:
         rows: The runs of a study.
+
+    Returns:
+        Names of packages with their versions, and the number of machines.
     """
     found: dict[str, set[str]] = {}
     for row in rows:
@@ -56,23 +62,26 @@ def versions_of(rows: Iterable[Row]) -> list[tuple[str, str]]:
 
 
 def failures_in_words(failures: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    r"""Returns what failed and the last line of why.
+    r"""Describe failed runs, one line each.
 
     Args:
         failures: ``spec`` and ``traceback`` of every run that a store holds as failed.
+
+    Returns:
+        What was run, and the last line of the traceback.
 
     Example:
         >>> spec = {"dataset": "texas", "split": 3, "backbone": "gcn", "method": {"name": "als", "params": {}}}
         >>> failures_in_words([{"spec": spec, "traceback": "Traceback ...\nValueError: no"}])
         [('texas, split 3, gcn, als', 'ValueError: no')]
     """
-    told = []
+    described = []
     for failure in failures:
         spec = failure["spec"]
         what = f"{spec['dataset']}, split {spec['split']}, {spec['backbone']}, {spec['method']['name']}"
         lines = str(failure.get("traceback", "")).strip().splitlines()
-        told.append((what, lines[-1] if lines else "no reason was kept"))
-    return told
+        described.append((what, lines[-1] if lines else "no reason was kept"))
+    return described
 
 
 def _graph(dataset: str, fingerprint: str) -> Graph:
