@@ -113,11 +113,17 @@ def _parameters(function: Any) -> list[str]:
 
 def _is_option(parameter: inspect.Parameter, function: Any) -> bool:
     # An option of a command is documented by its help, which the command prints.
-    hint = parameter.annotation
-    if isinstance(hint, str):
-        hint = vars(sys.modules[function.__module__]).get(hint) if function.__module__ in sys.modules else None
-    marks = [parameter.default, *getattr(hint, "__metadata__", ())]
+    marks = [parameter.default, *getattr(_hint(parameter, function), "__metadata__", ())]
     return any(getattr(mark, "help", None) for mark in marks)
+
+
+def _hint(parameter: inspect.Parameter, function: Any) -> Any:
+    if not isinstance(parameter.annotation, str) or "." not in function.__module__:
+        return parameter.annotation
+    try:
+        return eval(parameter.annotation, vars(sys.modules[function.__module__]))
+    except NameError:  # imported for type checkers only
+        return None
 
 
 @pytest.mark.parametrize("name", modules())

@@ -101,7 +101,7 @@ METHOD_PAGES = (
         "P(m | k) is how often a labelled neighbor of a node of class k has class m: the conditional matrix of "
         "the details. α is the posterior's share, β the uniform noise in it.",
         "Written from the paper's equations. The paper's published code differs from its text (noise on the other "
-        "classes only, isolated nodes keep their label, self-loops count, training nodes alone as centres); "
+        "classes only, isolated nodes keep their label, self-loops count, training nodes alone as centers); "
         "postel_as_released follows the code.",
     ),
 )
