@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from postel.experiments.comparison import comparison_specs
-from postel.experiments.running.execute import Row
+from postel.experiments.rows import Row
 from postel.experiments.running.executor import run_all
 from postel.experiments.spec import MethodSpec, RunSpec
 from postel.experiments.store import Store
@@ -53,7 +53,7 @@ def measure(runs: int, max_epochs: int, workers: int) -> dict[str, float]:
         started = time.perf_counter()
         run_all(specs, workers=workers, store=store)
         again = time.perf_counter() - started
-    training = sum(row["result"]["seconds"] for row in rows)
+    training = sum(row.result.seconds for row in rows)
     return {
         "runs": len(rows),
         "workers": workers,

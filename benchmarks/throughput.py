@@ -42,12 +42,12 @@ def measure(dataset: str, backbone: str, trainings: int, workers: int) -> dict[s
     started = time.perf_counter()
     rows = run_all(specs_of(dataset, backbone, trainings), workers=workers)
     seconds = time.perf_counter() - started
-    epochs = sum(row["result"]["epochs"] for row in rows)
+    epochs = sum(row.result.epochs for row in rows)
     return {
         "trainings": len(rows),
         "seconds": seconds,
         "epochs_a_training": epochs / len(rows),
-        "milliseconds_an_epoch": 1e3 * sum(row["result"]["seconds"] for row in rows) / epochs,
+        "milliseconds_an_epoch": 1e3 * sum(row.result.seconds for row in rows) / epochs,
         "trainings_an_hour": 3600 * len(rows) / seconds,
     }
 

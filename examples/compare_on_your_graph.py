@@ -12,7 +12,7 @@ from pathlib import Path
 
 from postel.datasets import convert, csbm
 from postel.experiments.comparison import comparison_specs
-from postel.experiments.results import Row, cells_of_rows
+from postel.experiments.results import cells_of_rows
 from postel.experiments.running.executor import run_all
 from postel.experiments.spec import MethodSpec
 
@@ -42,7 +42,7 @@ with tempfile.TemporaryDirectory() as temporary:
     print(f"{graph.num_nodes} nodes, {int((graph.y < 0).sum())} without label, classes {graph.class_names}")
     methods = [MethodSpec.parse(text) for text in METHODS]
     specs = comparison_specs(str(path), methods, range(SPLITS), protocol="stratified", lr=0.05, max_epochs=120)
-    cells = cells_of_rows(map(Row.from_dict, run_all(specs, workers=1)))
+    cells = cells_of_rows(run_all(specs, workers=1))
 
 one_hot = cells[0].accuracy
 print(f"majority class {cells[0].majority:.1f} %; test accuracy in % over {SPLITS} splits, 95 % intervals")

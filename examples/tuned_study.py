@@ -32,8 +32,8 @@ for method in METHODS:
         fixed=FIXED,
         on_start=started.append,  # told of runs that are really run, not of those in the store
     )
-    tests = [row["result"]["test"] for row in store.rows(cell.run_keys)]
-    accuracies[method] = [100 * test["accuracy"] for test in tests]
+    rows = store.rows(cell.run_keys)
+    accuracies[method] = [row.percent("accuracy") for row in rows]
     mean = bootstrap_interval(accuracies[method])
     setting = {"lr": cell.chosen.lr, **cell.chosen.method.params}
     print(f"{method:8} {' '.join(f'{name}={value:g}' for name, value in setting.items())}")
@@ -42,5 +42,5 @@ for method in METHODS:
     if method != METHODS[0]:
         gain = paired_difference(accuracies[method], accuracies[METHODS[0]])
         print(f"         over {METHODS[0]}: {gain.interval.mean:+.1f} points, p = {gain.p_value:.3f}")
-print(f"majority class {100 * sum(test['majority'] for test in tests) / SPLITS:.1f} %")
+print(f"majority class {sum(row.percent('majority') for row in rows) / SPLITS:.1f} %")
 print(f"{len(started)} runs now, {len(store)} in {store.path}")

@@ -41,7 +41,7 @@ def differences(rows: list[Row], workers: int) -> list[str]:
         rows: Rows as they were committed.
         workers: How many to run at a time.
     """
-    again = {made["key"]: Row.from_dict(made) for made in run_all([row.spec for row in rows], workers=workers)}
+    again = {made.key: made for made in run_all([row.spec for row in rows], workers=workers)}
     told = []
     for row in rows:
         spec, made = row.spec, again.get(row.key)

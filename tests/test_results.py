@@ -95,4 +95,4 @@ def test_the_cells_rows_are_all_there() -> None:
     store = read_archive(RESULTS / "rows")
     keys = set(store.keys())
     cells = store.cells()
-    assert cells and all(set(cell["run_keys"]) <= keys and not cell["failed"] for cell in cells)
+    assert cells and all(set(cell.run_keys) <= keys and not cell.failed for cell in cells)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from cli.commands import Here
+from experiments.studies import made_up
 from postel.cli.doctor import core_findings, store_finding
 from postel.experiments.store import Store
 
@@ -62,7 +63,7 @@ def test_a_broken_core_is_exit_code_1(here: Here, tmp_path: Path, monkeypatch: p
 
 def test_the_health_of_a_store(tmp_path: Path) -> None:
     store = Store(tmp_path / "rows.sqlite")
-    store.add({"key": "a", "result": 1})
+    store.add(made_up("a"))
     whole = store_finding(store.path)
     assert whole.state == "ok" and whole.said.startswith("1 runs, 0 cells, 0 failures")
 

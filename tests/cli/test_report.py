@@ -22,8 +22,8 @@ def filled(tmp_path: Path) -> Path:
     for method in SIX:
         made = cell("texas", "gcn", method, splits=range(3))
         for row in made.rows:
-            store.add(row.as_dict())
-        store.add_cell(made.as_dict())
+            store.add(row)
+        store.add_cell(made)
     return tmp_path
 
 

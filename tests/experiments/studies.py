@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import random
 import signal
@@ -10,17 +9,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from postel.experiments.comparison import comparison_specs
-from postel.experiments.results import Cell
+from postel.experiments.results import Cell, Row
 from postel.experiments.running import workers
-from postel.experiments.running.execute import Row, execute
+from postel.experiments.running.execute import execute
 from postel.experiments.running.executor import run_all
 from postel.experiments.search.stored import tune_dataset
 from postel.experiments.spec import MethodSpec, RunSpec
 from postel.experiments.store import Store
+from postel.training.metrics import Scores
+from postel.training.result import Result
 
 METHODS = [MethodSpec.parse(text) for text in ("one_hot", "uniform", "postel:alpha=0.6")]
 
@@ -30,13 +32,19 @@ def tiny_specs(splits: int = 4) -> list[RunSpec]:
 
 
 def timeless(row: Row) -> Row:
-    row = copy.deepcopy(row)
-    del row["result"]["seconds"]
-    return row
+    return replace(row, result=replace(row.result, seconds=0.0))
+
+
+def made_up(key: str, note: object = "") -> Row:
+    """A row that nobody ran, with something to tell it by."""
+    scores = Scores(0.5, 0.4, 0.4, 1.0, 0.1, 0.3, 10)
+    result = Result(scores, scores, 1.0, 1, 0, 0, 1, 2, 3.0)
+    spec = RunSpec(dataset="karate", fingerprint="f", method=METHODS[0])
+    return Row(key, spec, result, False, made_by={"note": str(note)})
 
 
 def timeless_rows(path: Path) -> dict[str, Row]:
-    return {row["key"]: timeless(row) for row in Store(path).all_rows()}
+    return {row.key: timeless(row) for row in Store(path).all_rows()}
 
 
 def start(*arguments: str) -> subprocess.Popen[bytes]:

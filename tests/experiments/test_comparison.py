@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from experiments.studies import timeless
 from postel.cli.compare import comparison_values
 from postel.experiments.comparison import comparison_specs
-from postel.experiments.results import cells_of_rows
+from postel.experiments.results import Row, cells_of_rows
 from postel.experiments.running import workers
-from postel.experiments.running.execute import Row, classifier_of, execute, load_data, row_of
+from postel.experiments.running.execute import classifier_of, execute, load_data, row_of
 from postel.experiments.running.executor import run_all
 from postel.experiments.spec import MethodSpec, RunSpec
 from postel.experiments.store import Store
@@ -24,12 +24,6 @@ METHODS = [MethodSpec.parse(text) for text in ("one_hot", "sals", "postel:alpha=
 
 def specs(**settings: Any) -> list[RunSpec]:
     return comparison_specs("karate", METHODS, range(2), max_epochs=30, lr=0.05, **settings)
-
-
-def timeless(made: Row) -> Row:
-    made = copy.deepcopy(made)
-    del made["result"]["seconds"]
-    return made
 
 
 @pytest.fixture(scope="module")
@@ -59,10 +53,10 @@ def test_a_kept_row_is_never_run_again(rows: list[Row], tmp_path: Path, monkeypa
 
     monkeypatch.setattr(workers, "execute", watched)
     told: list[str] = []
-    again = run_all(specs(), workers=1, store=store, on_row=lambda row: told.append(row["key"]))
-    assert run == [rows[-1]["key"]]
+    again = run_all(specs(), workers=1, store=store, on_row=lambda row: told.append(row.key))
+    assert run == [rows[-1].key]
     assert [timeless(row) for row in again] == [timeless(row) for row in rows]
-    assert sorted(told) == sorted(row["key"] for row in rows)
+    assert sorted(told) == sorted(row.key for row in rows)
     assert len(store) == len(rows)
 
 
@@ -110,4 +104,4 @@ def test_a_model_that_gives_one_class_to_every_test_node_is_marked(varied: bool,
     else:
         logits[data.train_mask, 2] = 2  # other nodes do not count
     model.logits_ = logits
-    assert row_of(spec, model, data)["collapsed"] is collapsed
+    assert row_of(spec, model, data).collapsed is collapsed

@@ -4,18 +4,20 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from experiments.studies import timeless, tiny_specs
+from experiments.studies import made_up, timeless, tiny_specs
 from postel.errors import InputError
+from postel.experiments.results import Failure, Row
 from postel.experiments.running import claims, executor, workers
 from postel.experiments.running.claims import Claims
-from postel.experiments.running.execute import Row, execute
+from postel.experiments.running.execute import execute
 from postel.experiments.running.executor import run_all
-from postel.experiments.running.workers import Failure, WorkerDiedError, attempt
+from postel.experiments.running.workers import WorkerDiedError, attempt
 from postel.experiments.spec import RunSpec
 from postel.experiments.store import Store
 from postel.owners import is_dead, this_process
@@ -44,11 +46,11 @@ def test_a_failing_run_is_recorded_and_the_rest_goes_on(store: Store, monkeypatc
     bad = broken_once(monkeypatch, MemoryError("no room for 8 bytes"))
     told: list[tuple[str, str]] = []
     rows = run_all(SPECS, workers=1, store=store, on_failure=lambda spec, text: told.append((spec.key, text)))
-    assert [row["key"] for row in rows] == [spec.key for spec in SPECS if spec != bad]
+    assert [row.key for row in rows] == [spec.key for spec in SPECS if spec != bad]
     (failure,) = store.failures()
-    assert (failure["key"], RunSpec(**failure["spec"])) == (bad.key, bad)
-    assert "Traceback" in failure["traceback"] and "no room for 8 bytes" in failure["traceback"]
-    assert told == [(bad.key, failure["traceback"])]
+    assert (failure.key, failure.spec) == (bad.key, bad)
+    assert "Traceback" in failure.traceback and "no room for 8 bytes" in failure.reason
+    assert told == [(bad.key, failure.traceback)]
     monkeypatch.undo()
     started: list[RunSpec] = []
     assert len(run_all(SPECS, workers=1, store=store, on_start=started.append)) == len(SPECS)
@@ -57,7 +59,9 @@ def test_a_failing_run_is_recorded_and_the_rest_goes_on(store: Store, monkeypatc
 
 
 def test_a_row_that_cannot_be_kept_is_its_runs_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "execute", lambda spec, data_root: {"key": spec.key, "loss": float("nan")})
+    row = made_up("a")
+    unkept = replace(row, result=replace(row.result, val_loss=float("nan")))
+    monkeypatch.setattr(workers, "execute", lambda spec, data_root: unkept)
     assert isinstance(attempt(SPECS[0], None), Failure)
 
 
@@ -104,9 +108,9 @@ def test_a_run_that_always_kills_its_worker_is_blamed_and_no_other(
 ) -> None:
     monkeypatch.setattr(executor, "in_processes", DeadlyPool(SPECS[0]))
     rows = run_all(SPECS, workers=2, store=store)
-    assert [row["key"] for row in rows] == [spec.key for spec in SPECS[1:]]
-    assert [failure["key"] for failure in store.failures()] == [SPECS[0].key]
-    assert "worker process died" in store.failures()[0]["traceback"]
+    assert [row.key for row in rows] == [spec.key for spec in SPECS[1:]]
+    assert [failure.key for failure in store.failures()] == [SPECS[0].key]
+    assert "worker process died" in store.failures()[0].traceback
 
 
 def test_killed_workers_are_nobodys_fault(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,28 +46,28 @@ def archive(study: Store, tmp_path: Path) -> Path:
 
 
 def _slim(store: Store) -> dict[str, object]:
-    return {row["key"]: {name: row[name] for name in row if name != "rounds"} for row in store.all_rows()}
+    return {row.key: row for row in store.all_rows(rounds=False)}
 
 
 def test_rows_cells_and_measurements_come_back(study: Store, archive: Path) -> None:
     back = read_archive(archive)
     assert _slim(back) == _slim(study) and len(back) > len(METHODS)
-    assert {cell["key"]: cell for cell in back.cells()} == {cell["key"]: cell for cell in study.cells()}
+    assert {cell.key: cell for cell in back.cells()} == {cell.key: cell for cell in study.cells()}
     assert len(back.cells()) == 4
     assert list(Measurements(back).all()) == [("figure-tsne", "some", {"points": [[0.12346, 2]], "classes": [3]})]
     assert back.name == str(archive)
 
 
 def test_curves_are_kept_where_they_are_drawn_and_nowhere_else(study: Store, archive: Path) -> None:
-    kept = {row["key"]: row["rounds"] for row in read_archive(archive).all_rows() if "rounds" in row}
+    kept = {row.key: row.rounds for row in read_archive(archive).all_rows() if row.rounds}
     wanted: set[str] = set()
     for cell in study.cells():
-        wanted.update(cell["run_keys"] if cell["target"] == "figure-loss" else cell["run_keys"][:1])
+        wanted.update(cell.run_keys if cell.target == "figure-loss" else cell.run_keys[:1])
     assert kept.keys() == wanted
     for row in study.rows(wanted):
-        for ours, theirs in zip(kept[row["key"]], row["rounds"], strict=True):
-            assert ours["curves"]["loss"]["val"] == pytest.approx(theirs["curves"]["loss"]["val"], rel=1e-4)
-            assert ours["best_epoch"] == theirs["best_epoch"]
+        for ours, theirs in zip(kept[row.key], row.rounds or (), strict=True):
+            assert ours.loss("val") == pytest.approx(theirs.loss("val"), rel=1e-4)
+            assert ours.best_epoch == theirs.best_epoch
 
 
 def test_tables_and_reports_are_the_same_from_either(study: Store, archive: Path) -> None:

@@ -61,7 +61,7 @@ def test_rows_are_those_of_this_process_whatever_it_was_doing_when_it_forked():
         (weight @ weight).sum().backward()  # its threads are not there in a forked process
         holder.start()
         held.wait()
-        rows = {row["key"]: timeless(row) for row in run_all(SPECS, workers=2)}
+        rows = {row.key: timeless(row) for row in run_all(SPECS, workers=2)}
     finally:
         leave.set()
         holder.join()
@@ -71,7 +71,7 @@ def test_rows_are_those_of_this_process_whatever_it_was_doing_when_it_forked():
 
 def test_rows_are_those_of_processes_that_were_started_anew(monkeypatch):
     monkeypatch.setattr(workers, "can_fork", lambda: False)
-    rows = {row["key"]: timeless(row) for row in run_all(SPECS[:3], workers=2)}
+    rows = {row.key: timeless(row) for row in run_all(SPECS[:3], workers=2)}
     assert rows == {spec.key: timeless(execute(spec)) for spec in SPECS[:3]}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -110,10 +111,8 @@ def test_shared_graphs_change_no_bit_of_a_row(dataset, recipe, tmp_path):
             )
             fresh = classifier_of(spec).fit(data)
             row = execute(spec)
-            assert row["result"] | {"seconds": 0} == fresh.result_.as_dict() | {"seconds": 0}
-            assert [entry["curves"] for entry in row["rounds"]] == [
-                entry.curves.as_dict() for entry in fresh.history_
-            ]
+            assert replace(row.result, seconds=0) == replace(fresh.result_, seconds=0)
+            assert [entry.curves for entry in row.rounds] == [entry.curves.as_dict() for entry in fresh.history_]
 
 
 def test_features_and_edges_are_those_of_load_dataset_to_the_bit(data_root):

@@ -35,7 +35,7 @@ def test_a_search_killed_twenty_times_tries_and_chooses_the_same(tmp_path: Path)
     cell = search(tmp_path / "alone", 1)
     assert start("kill-search", str(tmp_path / "killed"), "20").wait(400) == 0
     store = Store(tmp_path / "killed" / "rows.sqlite")
-    assert store.cells() == [cell.as_dict()]
+    assert store.cells() == [cell]
     assert timeless_rows(store.path) == timeless_rows(tmp_path / "alone" / "rows.sqlite")
 
 

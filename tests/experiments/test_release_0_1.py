@@ -39,8 +39,8 @@ def test_a_store_opens_with_all_it_holds(schema: int, tmp_path: Path) -> None:
     for statement in (*FIRST, *(SECOND if schema == 2 else ())):
         connection.execute(statement)
     for row in archive.all_rows():
-        blob = zlib.compress(json.dumps(row).encode(), 1)
-        connection.execute("INSERT INTO runs VALUES (?, ?)", (row["key"], blob))
+        blob = zlib.compress(json.dumps(row.as_dict()).encode(), 1)
+        connection.execute("INSERT INTO runs VALUES (?, ?)", (row.key, blob))
     for cell in stored_cells() if schema == 2 else ():
         connection.execute("INSERT INTO cells VALUES (?, ?)", (cell["key"], json.dumps(cell)))
     connection.execute(f"PRAGMA user_version={schema}")

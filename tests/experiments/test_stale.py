@@ -33,7 +33,7 @@ def test_a_changed_split_of_a_file_is_run_anew(tmp_path: Path) -> None:
         own_file(path, shift)
         specs = comparison_specs(str(path), METHOD, range(1), protocol="public", max_epochs=5)
         (row,) = run_all(specs, workers=1, store=store)
-        keys.append(row["key"])
+        keys.append(row.key)
     assert len(set(keys)) == 2 and len(store) == 2
 
 

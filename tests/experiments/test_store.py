@@ -7,31 +7,34 @@ import os
 import resource
 import sqlite3
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet
 import pytest
 
-from experiments.studies import as_nobody, in_a_child, tiny_specs
+from experiments.studies import as_nobody, in_a_child, made_up, tiny_specs
+from postel.experiments.results import cells_of_rows
 from postel.experiments.running.execute import execute
 from postel.experiments.running.executor import run_all
+from postel.experiments.spec import RunSpec
 from postel.experiments.store import Store
 
 
 def test_rows_are_kept_and_the_first_of_a_key_stays(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "rows.sqlite"
-    Store(path).add({"key": "a", "value": 1})
+    Store(path).add(made_up("a", 1))
     store = Store(path)
-    store.add({"key": "a", "value": 2})
-    store.add({"key": "b", "value": 3})
+    store.add(made_up("a", 2))
+    store.add(made_up("b", 3))
     assert len(store) == 2
-    assert {key: row["value"] for key, row in store.get(["b", "a", "c"]).items()} == {"b": 3, "a": 1}
+    assert {key: row.made_by["note"] for key, row in store.get(["b", "a", "c"]).items()} == {"b": "3", "a": "1"}
 
 
 def _write(path: str, first: int) -> None:
     store = Store(path)
     for number in range(first, first + 200):
-        store.add({"key": str(number % 250), "value": number % 250})
+        store.add(made_up(str(number % 250), number % 250))
 
 
 def test_writers_in_several_processes_lose_and_repeat_nothing(tmp_path: Path) -> None:
@@ -44,7 +47,7 @@ def test_writers_in_several_processes_lose_and_repeat_nothing(tmp_path: Path) ->
         writer.join()
     assert [writer.exitcode for writer in writers] == [0, 0]
     rows = Store(path).get(map(str, range(250)))
-    assert {key: row["value"] for key, row in rows.items()} == {str(number): number for number in range(250)}
+    assert {key: row.made_by["note"] for key, row in rows.items()} == {str(n): str(n) for n in range(250)}
 
 
 def test_another_file_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -77,14 +80,14 @@ def test_a_file_of_the_first_schema_is_opened_and_brought_up_to_date(tmp_path: P
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("CREATE TABLE runs (key TEXT PRIMARY KEY, row BLOB NOT NULL)")
         connection.execute("PRAGMA user_version=1")
-        row = zlib.compress(json.dumps({"key": "a", "value": 1}).encode())
+        row = zlib.compress(json.dumps(made_up("a").as_dict()).encode())
         connection.execute("INSERT INTO runs VALUES ('a', ?)", (row,))
     connection.close()
     store = Store(path)
-    assert store.all_rows() == [{"key": "a", "value": 1}]
+    assert store.all_rows() == [made_up("a")]
     assert store.failures() == [] and store.cells() == []
-    store.add({"key": "b"})
-    assert [row["key"] for row in Store(path).rows(["b", "c", "a"])] == ["b", "a"]
+    store.add(made_up("b"))
+    assert [row.key for row in Store(path).rows(["b", "c", "a"])] == ["b", "a"]
 
 
 def test_failures_are_kept_until_the_run_succeeds(tmp_path: Path) -> None:
@@ -93,17 +96,18 @@ def test_failures_are_kept_until_the_run_succeeds(tmp_path: Path) -> None:
     store.add_failure(spec, "first")
     store.add_failure(spec, "second")
     (failure,) = store.failures()
-    assert (failure["key"], failure["traceback"]) == (spec.key, "second")
-    assert failure["spec"] == spec.model_dump(mode="json") and failure["made_by"]["torch"]
-    store.add({"key": spec.key})
+    assert (failure.key, failure.traceback) == (spec.key, "second")
+    assert failure.spec == spec and failure.made_by["torch"]
+    store.add(made_up(spec.key))
     assert store.failures() == []
 
 
 def test_the_last_cell_of_a_key_stays(tmp_path: Path) -> None:
     store = Store(tmp_path / "rows.sqlite")
-    for cell in ({"key": "a", "budget": 1}, {"key": "b"}, {"key": "a", "budget": 2}):
-        store.add_cell(cell)
-    assert sorted(store.cells(), key=lambda cell: cell["key"]) == [{"key": "a", "budget": 2}, {"key": "b"}]
+    (cell,) = cells_of_rows([made_up("a")])
+    for key, failed in (("a", 1), ("b", 0), ("a", 2)):
+        store.add_cell(replace(cell, key=key, failed=failed))
+    assert {found.key: found.failed for found in store.cells()} == {"a": 2, "b": 0}
 
 
 def test_rows_are_exported_as_flat_lines(tmp_path: Path) -> None:
@@ -117,13 +121,15 @@ def test_rows_are_exported_as_flat_lines(tmp_path: Path) -> None:
     table = pyarrow.parquet.read_table(tmp_path / "rows.parquet").to_pylist()
     for row, line, entry in zip(rows, lines, table, strict=True):
         assert set(line) == set(entry)
-        assert entry["test_accuracy"] == row["result"]["test"]["accuracy"] == float(line["test_accuracy"])
-        assert entry["seconds"] == row["result"]["seconds"]
-        assert (entry["method"], json.loads(entry["method_params"])) == tuple(row["spec"]["method"].values())
-        assert entry["torch"] == row["made_by"]["torch"] and entry["host"] == row["made_by"]["host"]
-        fields = set(row["spec"]) | {
-            f"{part}_{name}" for part in ("val", "test") for name in row["result"]["test"]
-        }
+        assert entry["test_accuracy"] == row.result.test.accuracy == float(line["test_accuracy"])
+        assert entry["seconds"] == row.result.seconds
+        assert (entry["method"], json.loads(entry["method_params"])) == (
+            row.spec.method.name,
+            row.spec.method.params,
+        )
+        assert entry["torch"] == row.made_by["torch"] and entry["host"] == row.made_by["host"]
+        metrics = row.result.val.as_dict()
+        fields = set(RunSpec.model_fields) | {f"{part}_{name}" for part in ("val", "test") for name in metrics}
         assert fields <= set(entry)
     assert [line["pseudo_labels"] for line in lines] == ["no", "no", "yes"]
     with pytest.raises(ValueError, match=r"ends in \.csv or \.parquet"):
@@ -132,16 +138,16 @@ def test_rows_are_exported_as_flat_lines(tmp_path: Path) -> None:
 
 def test_a_read_only_store_is_read_and_takes_nothing(open_folder: Path) -> None:
     path = open_folder / "rows.sqlite"
-    Store(path).add({"key": "a"})
+    Store(path).add(made_up("a"))
     path.chmod(0o444)
     open_folder.chmod(0o555)
     before = path.read_bytes()
 
     def read() -> None:
-        assert Store(path).all_rows() == [{"key": "a"}] and len(Store(path)) == 1
+        assert Store(path).all_rows() == [made_up("a")] and len(Store(path)) == 1
 
     assert as_nobody(read) == "nothing was raised"
-    said = as_nobody(lambda: Store(path).add({"key": "b"}))
+    said = as_nobody(lambda: Store(path).add(made_up("b")))
     assert (
         said.startswith("InputError: ") and "takes no more results: attempt to write a readonly database" in said
     )
@@ -156,14 +162,14 @@ def test_a_read_only_store_is_read_and_takes_nothing(open_folder: Path) -> None:
 def test_a_full_disk_is_a_sentence_and_leaves_the_store_whole(tmp_path: Path) -> None:
     """Files of the process may not grow beyond a limit: SQLite's writes fail as they do on a full disk."""
     path = tmp_path / "rows.sqlite"
-    Store(path).add({"key": "a"})
+    Store(path).add(made_up("a"))
 
     def fill() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
         store = Store(path)
         with store.kept_open():
             for number in range(1000):
-                store.add({"key": str(number), "value": os.urandom(5_000).hex()})
+                store.add(made_up(str(number), os.urandom(5_000).hex()))
 
     said = in_a_child(fill)
     assert said.startswith("InputError: ") and "takes no more results" in said and "\n" not in said
@@ -172,9 +178,9 @@ def test_a_full_disk_is_a_sentence_and_leaves_the_store_whole(tmp_path: Path) ->
     connection.close()
     store = Store(path)
     kept = store.all_rows()
-    assert kept[0] == {"key": "a"} and len(kept) > 5
-    assert [row["key"] for row in kept[1:]] == [str(number) for number in range(len(kept) - 1)]
-    store.add({"key": "there is room again"})
+    assert kept[0] == made_up("a") and len(kept) > 5
+    assert [row.key for row in kept[1:]] == [str(number) for number in range(len(kept) - 1)]
+    store.add(made_up("there is room again"))
     assert len(store) == len(kept) + 1
 
 
@@ -191,7 +197,7 @@ def test_sqlite_says_that_the_disk_is_full(tmp_path: Path) -> None:
 
     def fill() -> None:
         for number in range(100):
-            store.add({"key": str(number), "value": os.urandom(5_000).hex()})
+            store.add(made_up(str(number), os.urandom(5_000).hex()))
 
     with pytest.raises(ValueError, match="takes no more results: database or disk is full"):
         fill()
@@ -213,7 +219,7 @@ def test_what_a_killed_study_left_in_the_log_is_folded_by_the_next_command(tmp_p
     def killed() -> None:
         store = Store(path)
         with store.kept_open():
-            store.add({"key": "a"})
+            store.add(made_up("a"))
             os._exit(9)
 
     in_a_child(killed)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from paper.test_table import balanced
+from postel.experiments.budget import Budget
 from postel.experiments.store import Store
 from postel.paper.planning import Options, Planned, plan_cells
 from postel.paper.product import Product, write_product
@@ -211,8 +213,8 @@ def test_different_budgets_at_one_place_are_told(store: Store, fill) -> None:
     fill(cell("cora", POSTEL), POSTEL_SCORES)
     for target in ("table-main", "table-gains"):
         assert "different budgets" not in " ".join(find_target(target).render(store, OPTIONS).printed.notes)
-    (postel,) = [found for found in store.cells() if found["key"].startswith("texas gcn postel")]
-    store.add_cell({**postel, "budget": {**postel["budget"], "amount": 8}})
+    (postel,) = [found for found in store.cells() if found.key.startswith("texas gcn postel")]
+    store.add_cell(replace(postel, question=replace(postel.question, budget=Budget("trainings", 8))))
     notes = find_target("table-main").render(store, OPTIONS).printed.notes
     assert any(note.endswith("different budgets, so compare with care: GCN on Texas.") for note in notes)
     gains = find_target("table-gains").render(store, OPTIONS)

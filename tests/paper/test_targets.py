@@ -120,15 +120,14 @@ def test_a_variant_keeps_what_it_fixes_and_its_rounds(shared: Store) -> None:
     find_target("table-ablation").run(SMALL, shared)
     by_variant: dict[str, Any] = {}
     for cell in shared.cells():
-        if cell["target"] == "table-ablation":
-            spec = shared.get(cell["run_keys"][:1])[cell["run_keys"][0]]["spec"]
-            by_variant[
-                (cell["asked"]["method"], str(cell["asked"]["params"]), str(cell["asked"]["pseudo_labels"]))
-            ] = spec
+        if cell.target == "table-ablation":
+            asked = cell.question
+            (row,) = shared.rows(cell.run_keys[:1])
+            by_variant[asked.method.name, str(asked.method.params), str(asked.pseudo_labels)] = row.spec
     without_noise = by_variant["postel", "{'beta': 0.0}", "False"]
-    assert without_noise["method"]["params"] == {"beta": 0.0} and without_noise["pseudo_labels"] is False
-    assert by_variant["postel", "{}", "1"]["pseudo_labels"] == 1
-    assert by_variant["postel", "{}", "True"]["pseudo_labels"] is True
+    assert without_noise.method.params == {"beta": 0.0} and without_noise.pseudo_labels is False
+    assert by_variant["postel", "{}", "1"].pseudo_labels == 1
+    assert by_variant["postel", "{}", "True"].pseudo_labels is True
 
 
 def test_a_sweep_moves_one_parameter_of_the_chosen_setting(shared: Store) -> None:

@@ -16,7 +16,7 @@ from postel.datasets.storage.graph_file import write_graph_file
 from postel.datasets.storage.stored_graph import UNLABELLED
 from postel.datasets.synthetic import csbm
 from postel.experiments.comparison import comparison_specs
-from postel.experiments.results import Cell, Row
+from postel.experiments.results import Cell, Failure
 from postel.experiments.running.executor import run_all
 from postel.experiments.spec import MethodSpec
 from postel.experiments.store import Store
@@ -112,9 +112,9 @@ def test_runs_alone_make_cells_and_trials_of_searches_do_not(cells: list[Cell], 
     store = Store(tmp_path / "rows.sqlite")
     trial = row("texas", "gcn", "uniform", 0, accuracy=0.5, lr=0.001)
     alone = [row("karate", "mlp", method, split, accuracy=0.5) for method in SIX[:2] for split in (0, 1)]
-    store.add_many(one.as_dict() for one in [*(run for made in cells for run in made.rows), trial, *alone])
+    store.add_many([*(run for made in cells for run in made.rows), trial, *alone])
     for made in cells:
-        store.add_cell(made.as_dict())
+        store.add_cell(made)
     study = Reader(store).study()
     assert study.trials == 1 and len(study.rows) == 110 + 5
     made_of_runs = [one for one in study.cells if not one.target]
@@ -130,8 +130,8 @@ def test_runs_alone_make_cells_and_trials_of_searches_do_not(cells: list[Cell], 
 
 def test_the_page_says_everything_and_needs_nothing_else(cells: list[Cell], tmp_path: Path) -> None:
     (tmp_path / "figure-toy.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
-    spec = row("texas", "gcn", "als", 3, accuracy=0.5).as_dict()["spec"]
-    failures = ({"key": "k", "spec": spec, "traceback": "Traceback\nValueError: <b>no</b>"},)
+    spec = row("texas", "gcn", "als", 3, accuracy=0.5).spec
+    failures = (Failure(spec, "Traceback\nValueError: <b>no</b>"),)
     page = Page(
         study_of(*cells, store="study.sqlite", failures=failures),
         "A <study>",
@@ -202,7 +202,7 @@ def test_nodes_without_a_label_are_in_no_one_s_way(tmp_path: Path) -> None:
     name = str(tmp_path / "mine.npz")
     methods = [MethodSpec(name="one_hot"), MethodSpec(name="postel")]
     rows = run_all(comparison_specs(name, methods, [0], protocol="stratified", max_epochs=5), workers=1)
-    study = Study.of_rows([Row.from_dict(one) for one in rows], "here")
+    study = Study.of_rows(rows, "here")
     matrix = diagnose(name, None).all_labels.conditional
     assert np.sum(matrix) == pytest.approx(3)
     assert len(Page(study, pictures=comparison_pictures(study.cells, matrix)).html()) > 10_000

@@ -23,7 +23,7 @@ from postel import (
 from postel.backbones import make_backbone
 from postel.datasets import csbm
 from postel.experiments.comparison import comparison_specs
-from postel.experiments.results import Row, cells_of_rows
+from postel.experiments.results import cells_of_rows
 from postel.experiments.running.executor import run_all
 from postel.experiments.scores import Score
 from postel.experiments.spec import MethodSpec
@@ -137,7 +137,7 @@ def compared(dataset: str, data_root: Path | None, *methods: str, splits: int = 
     chosen = [MethodSpec.parse(text) for text in methods]
     specs = comparison_specs(dataset, chosen, range(splits), data_root=root, lr=0.05, weight_decay=5e-4)
     rows = run_all(specs, workers=1, data_root=root)
-    return [cell.accuracy for cell in cells_of_rows(map(Row.from_dict, rows))]
+    return [cell.accuracy for cell in cells_of_rows(rows)]
 
 
 def test_citeseer_gains_by_the_method_as_released(data_root: Path) -> None:

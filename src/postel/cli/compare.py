@@ -116,7 +116,6 @@ def run_with_progress(
     from postel.cli.console import notes
     from postel.cli.progress import StudyView
     from postel.errors import InputError
-    from postel.experiments.results import Row
     from postel.experiments.running.executor import run_all
 
     failures: dict[int, str] = {}
@@ -145,7 +144,7 @@ def run_with_progress(
                 f"interrupted: {view.done} of {len(specs)} runs are {kept}; the same command goes on from there"
             )
             raise typer.Exit(130) from None
-    whole = [Row.from_dict(row) for row in rows if row["spec"]["split"] not in failures]
+    whole = [row for row in rows if row.split not in failures]
     first = next(iter(failures.values()), "")
     if not whole:
         raise InputError(f"a run failed on every split; {first}")

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from postel.cli.console import notes
 
 if TYPE_CHECKING:
-    from postel.experiments.running.execute import Row
+    from postel.experiments.rows import Row
     from postel.experiments.spec import RunSpec
 
 

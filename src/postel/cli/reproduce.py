@@ -12,7 +12,7 @@ import typer
 from postel.cli import options
 
 if TYPE_CHECKING:
-    from postel.experiments.running.execute import Row
+    from postel.experiments.rows import Row
     from postel.experiments.store import Store
     from postel.paper.planning import Options, Planned
     from postel.paper.product import Product

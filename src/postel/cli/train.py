@@ -87,9 +87,9 @@ def train(
         row = row_of(spec, model, data)
         if out is not None:
             model.set_params(progress=False).save(work)
-            write_text(work / "run.json", json.dumps(row, indent=2, allow_nan=False) + "\n")
+            write_text(work / "run.json", json.dumps(row.as_dict(), indent=2, allow_nan=False) + "\n")
     if as_json:
-        print_json(row)
+        print_json(row.as_dict())
         return
     result = model.result_
     lines = [
@@ -111,7 +111,7 @@ def train(
         f"best epoch {result.best_epoch} of round {result.best_round}; {result.trainings} trainings, "
         f"{result.epochs} epochs, {result.seconds:.1f} s"
     )
-    if row["collapsed"]:
+    if row.collapsed:
         screen.print("every test node is given the same class", style="bold")
     if out is not None:
         screen.print(f"model and run.json are in {out}")

@@ -138,13 +138,9 @@ def _test(cell: dict[str, Any], store: Store) -> dict[str, Any]:
 
     from postel.experiments.intervals import bootstrap_interval
 
-    rows = [row for row in store.rows(cell["run_keys"]) if row["result"]["test"] is not None]
+    rows = [row for row in store.rows(cell["run_keys"], rounds=False) if row.result.test is not None]
     names = ("accuracy", "macro_f1", "ece", "majority")
-    return {
-        name: asdict(bootstrap_interval([100 * row["result"]["test"][name] for row in rows]))
-        for name in names
-        if rows
-    }
+    return {name: asdict(bootstrap_interval([row.percent(name) for row in rows])) for name in names if rows}
 
 
 def _print(cells: list[dict[str, Any]], reason: str) -> None:

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 from postel.datasets.catalog import Entry
 from postel.datasets.load import ReadDataset, local_file, open_graph, under_recipe
+from postel.datasets.splits import check_protocol
 from postel.datasets.storage.stored_graph import StoredGraph, masks_fingerprint
 from postel.graph import Graph, LabelledGraph, prepare
 
@@ -104,7 +105,11 @@ def run_fingerprint(dataset: str, protocol: str, data_root: str | None = None) -
 
     Returns:
         The graph's fingerprint, with that of its splits after a plus sign where they decide.
+
+    Raises:
+        InputError: If there is no such protocol.
     """
+    check_protocol(protocol)
     return _run_fingerprint(dataset, data_root, protocol, _stamp(dataset, data_root))
 
 

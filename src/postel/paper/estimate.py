@@ -55,7 +55,7 @@ def estimate(cells: Sequence[Planned], store: Store, workers: int, rates: Rates)
     Returns:
         The counts, the seconds, and where they come from.
     """
-    known = store.cells()
+    known = [cell.as_dict() for cell in store.cells()]
     seen = _seen(store, known)
     runs = trainings = done = 0
     seconds = 0.0
@@ -149,12 +149,12 @@ def _seen(
     epochs: dict[tuple[str, str], list[float]] = {}
     for cell in known:
         place = (cell["dataset"], cell["backbone"])
-        for row in store.get(cell["run_keys"][:3]).values():
-            result = row["result"]
-            if row["made_by"]["host"] == here:
-                seconds.setdefault(place, []).append(result["seconds"] / result["epochs"])
+        for row in store.rows(cell["run_keys"][:3], rounds=False):
+            result = row.result
+            if row.made_by["host"] == here:
+                seconds.setdefault(place, []).append(result.seconds / result.epochs)
             if cell["settings"]["max_epochs"] == whole:
-                epochs.setdefault(place, []).append(result["epochs"] / result["trainings"])
+                epochs.setdefault(place, []).append(result.epochs / result.trainings)
 
     def average(values: list[float] | None) -> float | None:
         return mean(values) if values else None

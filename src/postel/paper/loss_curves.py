@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from postel.experiments.running.execute import Row
 from postel.paper.class_bars import mark_not_run
-from postel.paper.results import Outcome
+from postel.paper.results import Outcome, Row
 from postel.paper.table import Column, Table, decimals
 from postel.pictures import PALETTE
 

@@ -10,11 +10,12 @@ from typing import Any
 
 from postel.experiments.budget import Budget
 from postel.experiments.intervals import Interval, PairedDifference, bootstrap_interval, paired_difference
-from postel.experiments.running.execute import Row
 from postel.experiments.spec import MethodSpec, RunSpec
 from postel.experiments.store import Store
 from postel.experiments.store.measured import Measurements
 from postel.paper.planning import Planned
+
+Row = dict[str, Any]
 
 #: As the paper's code takes its intervals.
 PAPER_RESAMPLES = 1000
@@ -79,7 +80,7 @@ class Results:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.cells = store.cells()
+        self.cells = [cell.as_dict() for cell in store.cells()]
         self.kept = Measurements(store)
 
     def of(self, planned: Planned, *, rounds: bool = False) -> Outcome | None:
@@ -106,14 +107,7 @@ class Results:
         return Outcome(planned, _in_order(rows), found.budget, found.allowed) if rows else None
 
     def _rows(self, keys: Sequence[str], rounds: bool) -> list[Row]:
-        if rounds:
-            return self.store.rows(keys)
-        slim = []
-        for key in keys:
-            slim += [
-                {name: value for name, value in row.items() if name != "rounds"} for row in self.store.rows([key])
-            ]
-        return slim
+        return [row.as_dict() for row in self.store.rows(keys, rounds=rounds)]
 
 
 def swept_specs(planned: Planned, base: Outcome) -> list[RunSpec]:

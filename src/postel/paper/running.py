@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from postel.errors import InputError
-from postel.experiments.running.execute import Row
+from postel.experiments.rows import Row
 from postel.experiments.running.executor import run_all
 from postel.experiments.search.stored import tune_dataset
 from postel.experiments.store import Store
@@ -30,7 +30,7 @@ class Watch:
 def run_planned(cells: Sequence[Planned], options: Options, store: Store, watch: Watch, target: str) -> None:
     """Run the cells that are not in the store yet, in their order; those with a base come last."""
     searched = [cell for cell in cells if cell.base is None]
-    known = [cell for cell in store.cells() if cell["target"] == target]
+    known = [cell.as_dict() for cell in store.cells() if cell.target == target]
     for number, planned in enumerate(searched):
         watch.on_cell(number, len(cells), planned)
         if not any(is_done(cell, planned) for cell in known):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from postel.datasets.catalog import CATALOG
-from postel.experiments.results import Cell, Row
+from postel.experiments.results import Cell, Failure, Row
 from postel.paper.names import dataset_label
 
 
@@ -61,26 +60,20 @@ def versions_of(rows: Iterable[Row]) -> list[tuple[str, str]]:
     return [*versions, ("machines", str(len(machines)))] if machines else versions
 
 
-def failures_in_words(failures: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    r"""Describe failed runs, one line each.
+def failures_in_words(failures: Iterable[Failure]) -> list[tuple[str, str]]:
+    """Describe failed runs, one line each.
 
     Args:
-        failures: ``spec`` and ``traceback`` of every run that a store holds as failed.
+        failures: The runs that a store holds as failed.
 
     Returns:
         What was run, and the last line of the traceback.
-
-    Example:
-        >>> spec = {"dataset": "texas", "split": 3, "backbone": "gcn", "method": {"name": "als", "params": {}}}
-        >>> failures_in_words([{"spec": spec, "traceback": "Traceback ...\nValueError: no"}])
-        [('texas, split 3, gcn, als', 'ValueError: no')]
     """
     described = []
     for failure in failures:
-        spec = failure["spec"]
-        what = f"{spec['dataset']}, split {spec['split']}, {spec['backbone']}, {spec['method']['name']}"
-        lines = str(failure.get("traceback", "")).strip().splitlines()
-        described.append((what, lines[-1] if lines else "no reason was kept"))
+        spec = failure.spec
+        what = f"{spec.dataset}, split {spec.split}, {spec.backbone}, {spec.method.name}"
+        described.append((what, failure.reason))
     return described
 
 

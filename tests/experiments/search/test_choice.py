@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from experiments.studies import made_up
 from postel.experiments.search.choice import Measured, choose, own_error, ranked, standard_error
 
 
@@ -56,8 +58,7 @@ def test_with_one_split_the_error_is_over_nodes_and_paired_where_hits_are_known(
 
 
 def test_old_rows_have_a_plain_loss():
-    result = {"val": {"accuracy": 0.5, "count": 9}, "val_loss": 2.0, "trainings": 3, "seconds": 1.5}
-    row = {"spec": {"split": 4}, "result": result}
-    assert Measured.of(row) == Measured(4, 0.5, 2.0, 9, False, 3, 1.5)
-    result |= {"val_loss_scaled": 1.0, "one_class_val": True}
-    assert (Measured.of(row).loss, Measured.of(row).one_class) == (1.0, True)
+    row = made_up("a")
+    assert Measured.of(row) == Measured(0, 0.5, 1.0, 10, False, 1, 3.0)
+    scaled = replace(row, result=replace(row.result, val_loss_scaled=0.7, one_class_val=True))
+    assert (Measured.of(scaled).loss, Measured.of(scaled).one_class) == (0.7, True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from experiments.studies import made_up
 from postel.backbones import BACKBONES, make_backbone
 from postel.datasets.splits import make_split
 from postel.datasets.storage.graph_file import write_graph_file
@@ -15,7 +17,7 @@ from postel.datasets.storage.stored_graph import StoredGraph
 from postel.datasets.synthetic import csbm
 from postel.errors import InputError
 from postel.experiments.budget import Budget
-from postel.experiments.results import Cell
+from postel.experiments.results import Cell, Row
 from postel.experiments.running import workers as pools
 from postel.experiments.search import plan
 from postel.experiments.search.spaces import METHOD_SPACES, published_values, size_of, space_of, start_of
@@ -39,7 +41,7 @@ class Imagined:
         self.run: list[RunSpec] = []
         self.one_class = False
 
-    def __call__(self, spec: RunSpec, data_root: str | None) -> dict[str, Any]:
+    def __call__(self, spec: RunSpec, data_root: str | None) -> Row:
         self.run.append(spec)
         if spec.lr == 0.002:
             raise RuntimeError("diverged")
@@ -47,16 +49,18 @@ class Imagined:
         score = 0.9 - abs(params.get("alpha", 0.5) - 0.6) / 4 - abs(params.get("beta", 0.5) - 0.3) / 4
         score -= {0.001: 0.3, 0.01: 0.02, 0.05: 0.0}[spec.lr] + 0.01 * spec.split
         score += 0.03 * (spec.pseudo_labels is not False)
-        result = {
-            "val": {"accuracy": score, "nll": 1 - score, "count": 500},
-            "test": {"accuracy": 1 - score, "nll": score},
-            "val_loss": 1 - score - spec.weight_decay,
-            "val_loss_scaled": 1 - score - spec.weight_decay,
-            "one_class_val": self.one_class,
-            "seconds": 6.0,
-            "trainings": 3 if spec.pseudo_labels else 1,
-        }
-        return {"key": spec.key, "spec": spec.model_dump(mode="json"), "result": result, "collapsed": False}
+        row = made_up(spec.key)
+        result = replace(
+            row.result,
+            val=replace(row.result.val, accuracy=score, nll=1 - score, count=500),
+            test=replace(row.result.val, accuracy=1 - score, nll=score),
+            val_loss=1 - score - spec.weight_decay,
+            val_loss_scaled=1 - score - spec.weight_decay,
+            one_class_val=self.one_class,
+            seconds=6.0,
+            trainings=3 if spec.pseudo_labels else 1,
+        )
+        return replace(row, spec=spec, result=result)
 
 
 @pytest.fixture
@@ -121,8 +125,8 @@ def test_the_full_grid_finds_the_best_on_validation(store: Store, imagined: Imag
     assert (cell.chosen.lr, cell.chosen.weight_decay) == (0.05, 0.0005)  # the loss breaks the tie
     assert cell.spent.trials == 80 and cell.spent.text.startswith("the full grid: 80 of 80 settings")
     assert cell.validation["accuracy"] == pytest.approx(0.915)
-    assert [row["spec"]["split"] for row in store.rows(cell.run_keys)] == [0, 1, 2, 3]
-    assert [Cell.from_dict(found) for found in store.cells()] == [cell]
+    assert [row.split for row in store.rows(cell.run_keys)] == [0, 1, 2, 3]
+    assert store.cells() == [cell]
     assert len(imagined.run) == len({spec.key for spec in imagined.run})  # nothing twice
 
 
@@ -140,7 +144,7 @@ def test_pseudo_labels_come_late_and_the_choice_has_them(store: Store, imagined:
     cell = karate(store, "postel", "200", splits=range(10))
     with_rounds = [spec for spec in imagined.run if spec.pseudo_labels is True]
     assert 0 < len({str((spec.method.params, spec.lr, spec.weight_decay)) for spec in with_rounds}) <= 6
-    assert all(row["spec"]["pseudo_labels"] is True for row in store.rows(cell.run_keys))
+    assert all(row.spec.pseudo_labels is True for row in store.rows(cell.run_keys))
     none = karate(store, "postel", "200", splits=range(10), pseudo_labels=False)
     assert none.question.pseudo_labels is False and none.key != cell.key
 
@@ -195,7 +199,7 @@ def test_a_search_in_which_all_fails_is_a_sentence(store: Store, imagined: Imagi
         ValueError, match="every training of postel with gcn on karate failed: RuntimeError: diverged"
     ):
         karate(store, "postel", "20", fixed={"lr": 0.002})
-    assert "diverged" in store.failures()[0]["traceback"]
+    assert "diverged" in store.failures()[0].traceback
 
 
 @pytest.mark.parametrize(
@@ -247,8 +251,8 @@ def test_permuted_test_labels_change_no_choice(tmp_path: Path) -> None:
             fixed={"max_epochs": 15},
         )
         cells.append((cell.chosen, cell.validation, cell.spent))
-        specs = [row["spec"] for row in store.all_rows()]
-        tried.append([(spec["lr"], spec["method"], spec["split"], spec["pseudo_labels"]) for spec in specs])
+        specs = [row.spec for row in store.all_rows()]
+        tried.append([(spec.lr, spec.method, spec.split, spec.pseudo_labels) for spec in specs])
     assert cells[0] == cells[1] and tried[0] == tried[1]
 
 

@@ -124,8 +124,7 @@ def test_minutes_end_in_time(monkeypatch):
 
     def slow(*arguments):
         row = real(*arguments)
-        row["result"]["seconds"] = 6.0  # ten trainings a minute
-        return row
+        return replace(row, result=replace(row.result, seconds=6.0))  # ten trainings a minute
 
     monkeypatch.setattr(memory, "_row", slow)
     choice = tune(graph(), "gcn", methods=["ls"], budget="2m", **QUICK)

@@ -12,18 +12,16 @@ from typing import Any
 
 import torch
 
-from postel.backbones import backbone_class
+from postel.backbones import ModelFn, backbone_class
 from postel.datasets import load_dataset
-from postel.datasets.splits import check_protocol
 from postel.errors import InputError
 from postel.experiments.graphs import run_fingerprint, study_graph
 from postel.experiments.provenance import provenance
+from postel.experiments.rows import Round, Row
 from postel.experiments.spec import RunSpec
 from postel.training import NodeClassifier
+from postel.training.result import RoundHistory
 from postel.training.settings import Settings
-
-Row = dict[str, Any]
-
 
 # Number of threads and random generators are the process's: two runs at once would change each other.
 _ALONE = threading.Lock()
@@ -40,7 +38,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def execute(spec: RunSpec, data_root: str | None = None) -> Row:
-    """A row: the spec, its scores, curves and conditional matrices, and where it was made.
+    """Returns the row of a spec: its scores, curves and conditional matrices, and where it was made.
 
     The run has one thread, whatever the caller's setting is, and no other run beside it in the process, so that it
     gives the same bytes everywhere.
@@ -65,13 +63,21 @@ def alone_on_one_thread() -> Iterator[None]:
             torch.set_num_threads(threads)
 
 
-def classifier_of(spec: RunSpec) -> NodeClassifier:
-    """The unfitted model that a spec describes; refused with a sentence if a setting does not fit."""
+def classifier_of(spec: RunSpec, model_fn: ModelFn | None = None) -> NodeClassifier:
+    """Returns the unfitted model that a spec describes.
+
+    Args:
+        spec: What to run.
+        model_fn: A user's own network, which ``spec.backbone`` only names; None for one of this package.
+
+    Raises:
+        InputError: If a setting does not fit.
+    """
     Settings(spec.lr, spec.weight_decay, spec.max_epochs, spec.stopping, spec.window)
-    backbone_class(spec.backbone)
-    check_protocol(spec.protocol)
+    if model_fn is None:
+        backbone_class(spec.backbone)
     return NodeClassifier(
-        spec.backbone,
+        spec.backbone if model_fn is None else model_fn,
         smoother=spec.method.make(),
         pseudo_labels=spec.pseudo_labels,
         lr=spec.lr,
@@ -94,27 +100,46 @@ def load_data(spec: RunSpec, data_root: str | None = None) -> Any:
 
 
 def row_of(spec: RunSpec, model: NodeClassifier, data: Any) -> Row:
-    """What is kept of a fitted model."""
-    test = data.test_mask
-    predicted = model.logits_[test].argmax(dim=1)
-    return {
-        "key": spec.key,
-        "spec": spec.model_dump(mode="json"),
-        "result": model.result_.as_dict(),
-        "collapsed": bool(predicted.unique().numel() == 1),
-        "rounds": [_round(entry) for entry in model.history_],
-        "made_by": provenance(),
-    }
+    """Returns what is kept of a fitted model.
+
+    Args:
+        spec: What it was trained by.
+        model: The model.
+        data: The graph and split that it was trained on.
+    """
+    test = getattr(data, "test_mask", None)
+    predicted = None if test is None else model.logits_[test].argmax(dim=1)
+    return Row(
+        key=spec.key,
+        spec=spec,
+        result=model.result_,
+        collapsed=predicted is not None and predicted.unique().numel() == 1,
+        made_by=provenance(),
+        rounds=tuple(map(_round, model.history_)),
+    )
 
 
 def _execute(spec: RunSpec, data_root: str | None) -> Row:
     kept = study_graph(spec.dataset, data_root, spec.recipe)
     _check_fingerprint(spec, data_root)
     data = kept.split(spec.split, spec.protocol)
-    model = classifier_of(spec).fit(data)
+    return row_of(spec, trained(classifier_of(spec), data), data)
+
+
+def trained(model: NodeClassifier, data: Any) -> NodeClassifier:
+    """Returns ``model``, fitted to ``data``.
+
+    Args:
+        model: An unfitted model.
+        data: A graph with the masks of one split.
+
+    Raises:
+        InputError: If its losses are not finite.
+    """
+    model.fit(data)
     if not math.isfinite(model.result_.val_loss):
         raise InputError(f"the training diverged: its lowest validation loss is {model.result_.val_loss}")
-    return row_of(spec, model, data)
+    return model
 
 
 def _check_fingerprint(spec: RunSpec, data_root: str | None) -> None:
@@ -123,18 +148,18 @@ def _check_fingerprint(spec: RunSpec, data_root: str | None) -> None:
         raise InputError(f"{spec.dataset} has fingerprint {found}, but the run was made for {spec.fingerprint}")
 
 
-def _round(entry: Any) -> Row:
+def _round(entry: RoundHistory) -> Round:
     exponents = entry.statistics.get("exponents")
-    return {
-        "round": entry.round,
-        "val_loss": entry.val_loss,
-        "improved": entry.improved,
-        "best_epoch": entry.best_epoch,
-        "epochs": entry.epochs,
-        "agreement": entry.agreement,
-        "conditional": None if entry.conditional is None else entry.conditional.tolist(),
-        "exponents": None if exponents is None else asdict(exponents),
-        "temperature": entry.temperature,
-        "val_loss_scaled": entry.val_loss_scaled,
-        "curves": entry.curves.as_dict(),
-    }
+    return Round(
+        round=entry.round,
+        val_loss=entry.val_loss,
+        improved=entry.improved,
+        best_epoch=entry.best_epoch,
+        epochs=entry.epochs,
+        agreement=entry.agreement,
+        conditional=None if entry.conditional is None else entry.conditional.tolist(),
+        curves=entry.curves.as_dict(),
+        exponents=None if exponents is None else asdict(exponents),
+        temperature=entry.temperature,
+        val_loss_scaled=entry.val_loss_scaled,
+    )

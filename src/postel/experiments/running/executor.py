@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 
+from postel.experiments.rows import Failure, Row
 from postel.experiments.running.claims import Claims
-from postel.experiments.running.execute import Row
-from postel.experiments.running.workers import Failure, Pool, WorkerDiedError, in_processes, on_cluster, one_by_one
+from postel.experiments.running.workers import Pool, WorkerDiedError, in_processes, on_cluster, one_by_one
 from postel.experiments.spec import RunSpec
 from postel.experiments.store import Store
 
@@ -43,7 +43,7 @@ def run_all(
     >>> from postel.experiments.comparison import comparison_specs
     >>> from postel.experiments.spec import MethodSpec
     >>> specs = comparison_specs("karate", [MethodSpec(name="one_hot")], range(2), max_epochs=5)
-    >>> [row["spec"]["split"] for row in run_all(specs, workers=1)]
+    >>> [row.split for row in run_all(specs, workers=1)]
     [0, 1]
     """
     wanted = {spec.key: spec for spec in specs}
@@ -102,7 +102,7 @@ class _Study:
 
     def settle(self, row: Row) -> None:
         """Take a row that is in the store, or that nobody keeps."""
-        self.rows[row["key"]] = row
+        self.rows[row.key] = row
         self.on_row(row)
 
     def unsettled(self, specs: Iterable[RunSpec]) -> list[RunSpec]:
@@ -121,7 +121,7 @@ class _Study:
                     if isinstance(outcome, Failure):
                         self._fail(self.under_way.pop(outcome.key), outcome.traceback)
                     else:
-                        self.under_way.pop(outcome["key"])
+                        self.under_way.pop(outcome.key)
                         if self.store is not None:
                             self.store.add(outcome)
                         self.settle(outcome)
@@ -160,7 +160,7 @@ class _Study:
         for row in self.store.get(spec.key for spec in missing).values():
             self.settle(row)
         recent = {
-            item["key"]: item["traceback"] for item in self.store.failures() if item["at"] >= self.claims.since
+            failure.key: failure.traceback for failure in self.store.failures() if failure.at >= self.claims.since
         }
         for spec in self.unsettled(missing):
             if spec.key in recent:

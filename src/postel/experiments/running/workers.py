@@ -10,11 +10,11 @@ import os
 import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from typing import Any
 
 from postel.errors import InputError, require_extra
-from postel.experiments.running.execute import Row, execute
+from postel.experiments.rows import Failure, Row
+from postel.experiments.running.execute import execute
 from postel.experiments.running.forks import can_fork, die_with, map_in_forks
 from postel.experiments.spec import RunSpec
 
@@ -26,14 +26,6 @@ class WorkerDiedError(RuntimeError):
     """A process that was running something is gone; what was under way has to be run again."""
 
 
-@dataclass(frozen=True)
-class Failure:
-    """A run that raised, and what."""
-
-    key: str
-    traceback: str
-
-
 Outcomes = Generator[Row | Failure, None, None]
 Pool = Callable[[Iterable[RunSpec]], Outcomes]
 
@@ -42,10 +34,10 @@ def attempt(spec: RunSpec, data_root: str | None) -> Row | Failure:
     """The row of ``spec``, or its failure; nothing is raised but an interruption."""
     try:
         row = execute(spec, data_root)
-        json.dumps(row, allow_nan=False)  # what cannot be kept is this run's failure, not the study's
+        json.dumps(row.as_dict(), allow_nan=False)  # what cannot be kept is this run's failure, not the study's
         return row
     except Exception:
-        return Failure(spec.key, traceback.format_exc())
+        return Failure(spec, traceback.format_exc())
 
 
 def attempt_in_worker(spec: RunSpec, data_root: str | None, study: int) -> Row | Failure:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from postel.experiments.rows import Row
 from postel.experiments.search.lattice import Place
 
 # From so many splits on their spread says how sure a mean is; with fewer the validation nodes have to.
@@ -40,23 +40,22 @@ class Measured:
     hits: tuple[bool, ...] | None = None
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Measured:
-        """Returns what a search sees of a stored row.
+    def of(cls, row: Row) -> Measured:
+        """Returns what a search sees of a row.
 
         Args:
-            row: A row as plain values. One of version 0.1 has no scaled loss: its plain one stands in.
+            row: A run. One of version 0.1 has no scaled loss: its plain one stands in.
         """
-        result = row["result"]
-        scaled, hits = result.get("val_loss_scaled"), row.get("hits")
+        result = row.result
         return cls(
-            split=row["spec"]["split"],
-            accuracy=result["val"]["accuracy"],
-            loss=result["val_loss"] if scaled is None else scaled,
-            nodes=result["val"]["count"],
-            one_class=bool(result.get("one_class_val")),
-            trainings=result["trainings"],
-            seconds=result["seconds"],
-            hits=None if hits is None else tuple(hit == "1" for hit in hits),
+            split=row.split,
+            accuracy=result.val.accuracy,
+            loss=result.val_loss if result.val_loss_scaled is None else result.val_loss_scaled,
+            nodes=result.val.count,
+            one_class=bool(result.one_class_val),
+            trainings=result.trainings,
+            seconds=result.seconds,
+            hits=None if row.hits is None else tuple(hit == "1" for hit in row.hits),
         )
 
 

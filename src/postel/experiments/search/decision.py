@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from postel.backbones import ModelFn
+from postel.experiments.running.execute import classifier_of
 from postel.experiments.search.choice import (
     Runs,
     choose,
@@ -16,7 +17,7 @@ from postel.experiments.search.choice import (
     standard_error,
 )
 from postel.experiments.search.driving import Driven
-from postel.experiments.search.memory import GraphInMemory, classifier
+from postel.experiments.search.memory import GraphInMemory
 from postel.experiments.spec import MethodSpec, RunSpec
 from postel.training import NodeClassifier
 
@@ -106,7 +107,7 @@ class Choice:
         Args:
             **changes: Arguments of :class:`NodeClassifier` to be changed, as ``seed=3``.
         """
-        return classifier(self.chosen.spec, self.model_fn).set_params(**changes)
+        return classifier_of(self.chosen.spec, self.model_fn).set_params(**changes)
 
     def fit(self, data: Any, **changes: Any) -> NodeClassifier:
         """Returns the chosen model, trained on ``data``.

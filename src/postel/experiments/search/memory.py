@@ -5,12 +5,10 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
-import math
 import tempfile
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +17,12 @@ from torch import Tensor
 
 from postel.backbones import ModelFn
 from postel.errors import InputError, require_extra
+from postel.experiments.rows import Failure, Row
+from postel.experiments.running.execute import alone_on_one_thread, classifier_of, row_of, trained
 from postel.experiments.spec import RunSpec
-from postel.training import NodeClassifier
 from postel.training.node_sets import labelled_sets
 
 MaskedData = Any
-MemoryRow = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Failed:
-    """A run that raised.
-
-    Args:
-        key: The key of its spec.
-        reason: What it raised, in one line.
-    """
-
-    key: str
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -85,14 +70,14 @@ class GraphInMemory:
         """Validation nodes of the smallest split."""
         return min(int(one.val_mask.sum()) for one in self.splits)
 
-    def run(self, spec: RunSpec) -> MemoryRow | Failed:
+    def run(self, spec: RunSpec) -> Row | Failure:
         """Returns the row of a run, or its failure; nothing is raised but an interruption."""
         try:
-            with _one_thread():
+            with alone_on_one_thread():
                 return _row(spec, self.splits[spec.split], self.model_fn)
         except Exception as error:
             lines = traceback.format_exception_only(error)
-            return Failed(spec.key, lines[-1].strip())
+            return Failure(spec, lines[-1].strip())
 
 
 @dataclass
@@ -118,7 +103,7 @@ class MemoryRuns:
         if self._folder is not None:
             self._folder.cleanup()
 
-    def __call__(self, specs: Sequence[RunSpec]) -> Iterator[MemoryRow | Failed]:
+    def __call__(self, specs: Sequence[RunSpec]) -> Iterator[Row | Failure]:
         """Yields what came of ``specs``, as it comes."""
         if self._folder is None or len(specs) == 1:
             yield from map(self.graph.run, specs)
@@ -151,46 +136,21 @@ def name_of_model(model_fn: ModelFn) -> str:
     return f"own:{name}:{hashlib.sha256(source.encode()).hexdigest()[:12]}"
 
 
-def classifier(spec: RunSpec, model_fn: ModelFn | None) -> NodeClassifier:
-    """Returns the unfitted model that a spec describes."""
-    return NodeClassifier(
-        spec.backbone if model_fn is None else model_fn,
-        smoother=spec.method.make(),
-        pseudo_labels=spec.pseudo_labels,
-        lr=spec.lr,
-        weight_decay=spec.weight_decay,
-        max_epochs=spec.max_epochs,
-        stopping=spec.stopping,
-        window=spec.window,
-        backbone_args=dict(spec.backbone_args),
-        seed=spec.seed,
-    )
-
-
 @functools.lru_cache(maxsize=1)
 def _graph_in_worker(folder: str, fingerprint: str) -> list[MaskedData]:
     return torch.load(Path(folder) / "splits.pt", weights_only=False)
 
 
-def _run_in_worker(folder: str, fingerprint: str, model_fn: ModelFn | None, spec: RunSpec) -> MemoryRow | Failed:
+def _run_in_worker(folder: str, fingerprint: str, model_fn: ModelFn | None, spec: RunSpec) -> Row | Failure:
     return GraphInMemory(_graph_in_worker(folder, fingerprint), fingerprint, model_fn).run(spec)
 
 
-def _row(spec: RunSpec, data: MaskedData, model_fn: ModelFn | None) -> MemoryRow:
-    model = classifier(spec, model_fn).fit(data)
-    if not math.isfinite(model.result_.val_loss):
-        raise InputError(f"the training diverged: its lowest validation loss is {model.result_.val_loss}")
-    predicted = model.logits_.argmax(1).cpu()
-    hits = predicted[data.val_mask] == data.y.view(-1)[data.val_mask]
-    test = getattr(data, "test_mask", None)
-    return {
-        "key": spec.key,
-        "spec": spec.model_dump(mode="json"),
-        "result": model.result_.as_dict(),
-        "collapsed": bool(test is not None and predicted[test].unique().numel() == 1),
-        # Which validation nodes are right, so that differences between methods can be paired node by node.
-        "hits": "".join("1" if hit else "0" for hit in hits.tolist()),
-    }
+def _row(spec: RunSpec, data: MaskedData, model_fn: ModelFn | None) -> Row:
+    model = trained(classifier_of(spec, model_fn), data)
+    hits = model.logits_.argmax(1).cpu()[data.val_mask] == data.y.view(-1)[data.val_mask]
+    # Which validation nodes are right, so that differences between methods can be paired node by node.
+    digits = "".join("1" if hit else "0" for hit in hits.tolist())
+    return replace(row_of(spec, model, data), rounds=None, hits=digits)
 
 
 def _with_split(data: MaskedData, masks: dict[str, Tensor], number: int) -> MaskedData:
@@ -209,14 +169,3 @@ def _fingerprint(data: MaskedData, masks: dict[str, Tensor]) -> str:
         digest.update(repr((dense.dtype, tuple(dense.shape))).encode())
         digest.update(dense.numpy().tobytes())
     return digest.hexdigest()[:16]
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """A block with one thread, as the workers have: so one worker and four give the same bytes."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)

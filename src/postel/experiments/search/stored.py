@@ -13,8 +13,8 @@ from postel.backbones import backbone_class
 from postel.errors import InputError
 from postel.experiments.budget import Budget
 from postel.experiments.graphs import run_fingerprint
-from postel.experiments.results import ONE_CLASS, Cell, Question, Rung, Setting, Spent, content_key
-from postel.experiments.running.execute import Row, classifier_of, load_data
+from postel.experiments.results import ONE_CLASS, Cell, Question, Row, Rung, Setting, Spent, content_key
+from postel.experiments.running.execute import classifier_of, load_data
 from postel.experiments.running.executor import run_all
 from postel.experiments.search.choice import Measured, mean_accuracy, mean_loss, own_error, predicts_one_class
 from postel.experiments.search.decision import Line, decide
@@ -119,7 +119,7 @@ def tune_dataset(
         by_key = {spec.key: spec for spec in specs}
 
         def row_came(row: Row) -> None:
-            tell(by_key[row["key"]], Measured.of(row))
+            tell(by_key[row.key], Measured.of(row))
             on_row(row)
 
         def run_failed(spec: RunSpec, text: str) -> None:
@@ -183,13 +183,13 @@ def tune_dataset(
         question=question,
         chosen=Setting.of(specs[0]),
         spent=spent,
-        run_keys=tuple(row["key"] for row in rows),
+        run_keys=tuple(row.key for row in rows),
         validation=validation or _validation(measured),
         failed=len(specs) - len(rows),
         target=target,
         marks=(ONE_CLASS_VALIDATION,) if predicts_one_class(measured) else (),
     )
-    store.add_cell(cell.as_dict())
+    store.add_cell(cell)
     return cell
 
 
@@ -206,8 +206,8 @@ def recommended(cells: Sequence[Cell], store: Store) -> tuple[str, str]:
     """
     lines = []
     for cell in cells:
-        rows = store.rows(cell.run_keys)
-        lines.append(Line(RunSpec(**rows[0]["spec"]), {}, [Measured.of(row) for row in rows]))
+        rows = store.rows(cell.run_keys, rounds=False)
+        lines.append(Line(rows[0].spec, {}, [Measured.of(row) for row in rows]))
     choice = decide(lines)
     return choice.method.name, choice.reason
 

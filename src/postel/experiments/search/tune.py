@@ -10,10 +10,12 @@ from typing import Any
 from postel.backbones import ModelFn, backbone_class
 from postel.errors import InputError, require_extra
 from postel.experiments.budget import Budget
+from postel.experiments.rows import Failure
+from postel.experiments.running.execute import classifier_of
 from postel.experiments.search.choice import Measured
 from postel.experiments.search.decision import Choice, Line, decide
 from postel.experiments.search.driving import Driven, Tell, drive
-from postel.experiments.search.memory import Failed, GraphInMemory, MemoryRuns, classifier, name_of_model
+from postel.experiments.search.memory import GraphInMemory, MemoryRuns, name_of_model
 from postel.experiments.search.spaces import flat
 from postel.experiments.search.template import Template
 from postel.experiments.spec import MethodSpec, RunSpec
@@ -100,7 +102,7 @@ def tune(
         for method in chosen
     }
     for one in driven.values():
-        classifier(one.template.spec(one.template.start, 0, 0, False), graph.model_fn)
+        classifier_of(one.template.spec(one.template.start, 0, 0, False), graph.model_fn)
     reasons: dict[str, str] = {}
     interrupted = False
     with MemoryRuns(graph, workers) as runs, _bar(progress) as on_progress:
@@ -143,13 +145,13 @@ def _runner(runs: MemoryRuns, store: Any, reasons: dict[str, str]) -> Callable[[
         outcomes = runs([spec for key, spec in by_key.items() if key not in kept])
         try:
             for outcome in outcomes:
-                if isinstance(outcome, Failed):
+                if isinstance(outcome, Failure):
                     reasons[by_key[outcome.key].method.label] = outcome.reason
                     tell(by_key[outcome.key], None)
                     continue
                 if store is not None:
                     store.add(outcome)
-                tell(by_key[outcome["key"]], Measured.of(outcome))
+                tell(by_key[outcome.key], Measured.of(outcome))
         finally:
             outcomes.close()  # type: ignore[attr-defined]
 

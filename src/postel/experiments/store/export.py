@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from postel.errors import InputError, require_extra
+from postel.experiments.rows import Row
 from postel.experiments.spec import RunSpec
 from postel.files import replacing, write_text
 from postel.training.metrics import Scores
 from postel.training.result import Result
-
-#: A run as plain values, as :meth:`postel.experiments.results.Row.as_dict` gives it.
-StoredRow = dict[str, Any]
 
 _SCORES = tuple(field.name for field in fields(Scores))
 _RESULT = tuple(field.name for field in fields(Result))
@@ -25,20 +23,17 @@ _RESULT = tuple(field.name for field in fields(Result))
 _ADDED = {field.name for field in fields(Result) if field.default is not MISSING}
 
 
-def flat_line(row: StoredRow) -> dict[str, Any]:
-    """One run as a flat mapping: every field of its spec, every metric, versions, host and seconds.
+def flat_line(row: Row) -> dict[str, Any]:
+    """Returns one run as a flat mapping: every field of its spec, every metric, versions, host and seconds.
 
     Hyper-parameters of method and backbone are JSON, ``pseudo_labels`` is yes, no or a number as in commands.
 
-    >>> method = {"name": "uniform", "params": {"epsilon": 0.1}}
-    >>> spec = {"dataset": "karate", "method": method, "backbone_args": {}, "pseudo_labels": True}
-    >>> result = {"val": {"accuracy": 0.5}, "test": None, "seconds": 1.5}
-    >>> flat_line({"key": "k", "spec": spec, "result": result, "made_by": {"host": "h"}})
-    {'key': 'k', 'dataset': 'karate', 'method': 'uniform', 'method_params': '{"epsilon": 0.1}', 'backbone_args':
-    '{}', 'pseudo_labels': 'yes', 'val_accuracy': 0.5, 'seconds': 1.5, 'host': 'h'}
+    Args:
+        row: The run; its curves are left out.
     """
-    line: dict[str, Any] = {"key": row["key"]}
-    for name, value in row["spec"].items():
+    values = row.without_rounds().as_dict()
+    line: dict[str, Any] = {"key": row.key}
+    for name, value in values["spec"].items():
         if name == "method":
             line["method"] = value["name"]
             line["method_params"] = json.dumps(value["params"], sort_keys=True)
@@ -48,18 +43,23 @@ def flat_line(row: StoredRow) -> dict[str, Any]:
             line[name] = {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
         else:
             line[name] = value
-    for name, value in row["result"].items():
+    for name, value in values["result"].items():
         if name in ("val", "test"):
             line.update({f"{name}_{metric}": score for metric, score in (value or {}).items()})
-        else:
+        elif value is not None or name not in _ADDED:
             line[name] = value
-    if "collapsed" in row:
-        line["collapsed"] = row["collapsed"]
-    return {**line, **row.get("made_by", {})}
+    return {**line, "collapsed": row.collapsed, **row.made_by}
 
 
-def row_of_line(line: Mapping[str, Any]) -> StoredRow:
-    """The row that :func:`flat_line` made ``line`` of; refused if its spec has another key than its own."""
+def row_of_line(line: Mapping[str, Any]) -> Row:
+    """Returns the row that :func:`flat_line` made ``line`` of.
+
+    Args:
+        line: A flat mapping; None stands for what it does not have.
+
+    Raises:
+        InputError: If it is no run, or its spec has another key than its own.
+    """
     try:
         values = {name: value for name, value in line.items() if value is not None}
         said = values.pop("pseudo_labels")
@@ -73,18 +73,16 @@ def row_of_line(line: Mapping[str, Any]) -> StoredRow:
             for part in ("val", "test")
         }
         said_of = [name for name in _RESULT if name in values or name not in _ADDED]
-        result = {name: scores[name] if name in scores else values.pop(name) for name in said_of}
-        row = {"key": values.pop("key"), "spec": spec.model_dump(mode="json"), "result": result}
+        result = Result.from_dict({n: scores[n] if n in scores else values.pop(n) for n in said_of})
+        key, collapsed = values.pop("key"), bool(values.pop("collapsed", False))
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"a line of results does not say what a run was: {error!r}") from error
-    if spec.key != row["key"]:
-        raise InputError(f"the run {row['key']} was changed: its settings belong to {spec.key}")
-    if "collapsed" in values:
-        row["collapsed"] = values.pop("collapsed")
-    return {**row, "made_by": values}
+    if spec.key != key:
+        raise InputError(f"the run {key} was changed: its settings belong to {spec.key}")
+    return Row(key, spec, result, collapsed, made_by=values)
 
 
-def write_lines(rows: Sequence[StoredRow], path: Path) -> int:
+def write_lines(rows: Sequence[Row], path: Path) -> int:
     """The number of rows written to ``path``, as CSV or Parquet by its ending."""
     ending = path.suffix.lower()
     if ending not in (".csv", ".parquet"):

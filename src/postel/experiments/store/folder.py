@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from postel.errors import InputError, require_extra
-from postel.experiments.store.export import StoredRow, row_of_line, write_lines, write_parquet
+from postel.experiments.results import Cell, Round
+from postel.experiments.store.export import row_of_line, write_lines, write_parquet
 from postel.experiments.store.measured import Measurements
 from postel.experiments.store.sqlite import Store
 from postel.files import write_text
@@ -34,16 +36,18 @@ def write_archive(store: Store, folder: str | Path) -> list[Path]:
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     # Cells first: a study that goes on meanwhile adds the rows of a cell before the cell itself.
-    cells = sorted(store.cells(), key=lambda cell: str(cell["key"]))
+    cells = sorted(store.cells(), key=lambda cell: cell.key)
     drawn = _drawn(cells)
     rows, rounds = [], []
-    for row in _slim(store, drawn):
-        if "rounds" in row:
-            rounds.append({"key": row["key"], "rounds": json.dumps(_rounded(row.pop("rounds")), allow_nan=False)})
-        rows.append(row)
+    for key in sorted(store.keys()):
+        (row,) = store.rows([key], rounds=key in drawn)
+        if row.rounds is not None:
+            curves = _rounded(row.as_dict()["rounds"])
+            rounds.append({"key": key, "rounds": json.dumps(curves, allow_nan=False)})
+        rows.append(row.without_rounds())
     write_lines(rows, folder / _ROWS)
     write_parquet(folder / _ROUNDS, rounds, ("key", "rounds"), "string")
-    lines = ",\n".join(json.dumps(cell, sort_keys=True, allow_nan=False) for cell in cells)
+    lines = ",\n".join(json.dumps(cell.as_dict(), sort_keys=True, allow_nan=False) for cell in cells)
     write_text(folder / _CELLS, f"[\n{lines}\n]\n")
     measured = [
         {"target": target, "key": key, "value": json.dumps(_rounded(value), allow_nan=False)}
@@ -74,11 +78,10 @@ def read_archive(folder: str | Path, into: str | Path | None = None) -> Store:
         raise InputError(f"{into} is there already; name a new file for what {folder} holds")
     if not (folder / _ROWS).is_file():
         raise InputError(f"{folder} is no folder of results: it has no {_ROWS}; postel export writes one")
-    rounds = {line["key"]: json.loads(line["rounds"]) for line in _lines(folder / _ROUNDS)}
+    rounds = {line["key"]: line["rounds"] for line in _lines(folder / _ROUNDS)}
     rows = [row_of_line(line) for line in _lines(folder / _ROWS)]
     try:
-        cells = json.loads((folder / _CELLS).read_text(encoding="utf-8"))
-        keyed = [(str(cell["key"]), json.dumps(cell)) for cell in cells]
+        cells = [Cell.from_dict(values) for values in json.loads((folder / _CELLS).read_text(encoding="utf-8"))]
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise InputError(f"{folder / _CELLS} cannot be read as cells: {error!r}") from error
     if into is None:
@@ -87,30 +90,23 @@ def read_archive(folder: str | Path, into: str | Path | None = None) -> Store:
         weakref.finalize(store, home.cleanup)
     else:
         store = Store(into)
-    store.add_many(({**row, "rounds": rounds[row["key"]]} if row["key"] in rounds else row) for row in rows)
-    with store.writing() as connection:
-        connection.executemany("INSERT INTO cells VALUES (?, ?)", keyed)
+    store.add_many(
+        replace(row, rounds=tuple(map(Round.from_dict, json.loads(rounds[row.key])))) if row.key in rounds else row
+        for row in rows
+    )
+    store.add_cells(cells)
     kept = Measurements(store)
     for line in _lines(folder / _MEASURED):
         kept.put(line["target"], line["key"], json.loads(line["value"]))
     return store
 
 
-def _drawn(cells: Sequence[dict[str, Any]]) -> set[str]:
+def _drawn(cells: Sequence[Cell]) -> set[str]:
     """The keys of runs whose curves are drawn: the first of every cell by reports, all of a figure's by it."""
     keys: set[str] = set()
     for cell in cells:
-        keys.update(cell["run_keys"] if str(cell["target"]).startswith("figure-") else cell["run_keys"][:1])
+        keys.update(cell.run_keys if cell.target.startswith("figure-") else cell.run_keys[:1])
     return keys
-
-
-def _slim(store: Store, drawn: set[str]) -> Iterator[StoredRow]:
-    """Every row in the order of keys, one at a time; with rounds only if drawn."""
-    for key in sorted(store.keys()):
-        (row,) = store.rows([key])
-        if key not in drawn:
-            row.pop("rounds", None)
-        yield row
 
 
 def _rounded(value: Any) -> Any:

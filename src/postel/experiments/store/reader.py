@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from postel.errors import InputError
-from postel.experiments.results import Cell, Question, Row, cells_of_rows
+from postel.experiments.results import Cell, Failure, Question, Row, cells_of_rows
 from postel.experiments.store.folder import open_results
 from postel.experiments.store.measured import Measurements
 from postel.experiments.store.sqlite import Store
@@ -23,14 +22,14 @@ class Study:
         cells: Cells with their rows, those that searches chose first; only the first row of each has its rounds.
         rows: Every run with test scores, without rounds.
         trials: How many of the runs belong to no cell: trials of searches and sweeps of figures.
-        failures: What failed: ``spec`` and ``traceback``.
+        failures: What failed and was not run since.
     """
 
     store: str
     cells: tuple[Cell, ...]
     rows: tuple[Row, ...]
     trials: int = 0
-    failures: tuple[Mapping[str, Any], ...] = ()
+    failures: tuple[Failure, ...] = ()
 
     @classmethod
     def of_rows(cls, rows: Iterable[Row], store: str) -> Study:
@@ -53,7 +52,7 @@ class Reader:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.cells = [Cell.from_dict(values) for values in store.cells()]
+        self.cells = store.cells()
         self.measured = Measurements(store)
 
     def answer(self, question: Question, *, rounds: bool = False) -> Cell | None:
@@ -86,7 +85,7 @@ class Reader:
             keys: Keys of runs.
             rounds: Whether they come with their curves.
         """
-        return [row for key in keys for row in self._row(key, rounds)]
+        return self.store.rows(keys, rounds=rounds)
 
     def study(self) -> Study:
         """Returns all that the store holds.
@@ -103,11 +102,6 @@ class Reader:
         found = [self._with_first_rounds(cell) for cell in [*cells, *cells_of_rows(given)] if cell.rows]
         failures = tuple(self.store.failures())
         return Study(self.store.name, tuple(found), tuple(rows.values()), len(others) - len(given), failures)
-
-    def _row(self, key: str, rounds: bool) -> list[Row]:
-        # One at a time: the curves of many rows at once would fill the memory.
-        stored = [values if rounds else {**values, "rounds": None} for values in self.store.rows([key])]
-        return [Row.from_dict(values) for values in stored]
 
     def _with_first_rounds(self, cell: Cell) -> Cell:
         first = self.rows([cell.rows[0].key], rounds=True)

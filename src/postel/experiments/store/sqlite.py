@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
 
 from postel.errors import InputError
 from postel.experiments.provenance import provenance
+from postel.experiments.results import Cell, Failure, Row
 from postel.experiments.spec import RunSpec
-from postel.experiments.store.export import StoredRow, write_lines
+from postel.experiments.store.export import write_lines
 from postel.experiments.store.packing import packed, unpacked
 
 #: What brings a file from each schema to the next; a file's schema is how many of these it has seen.
@@ -26,6 +28,8 @@ _STEPS = (
         "CREATE TABLE claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL, expires REAL NOT NULL)",
     ),
 )
+
+Made = TypeVar("Made")
 
 # How long a writer waits for another one, in seconds.
 _PATIENCE = 60
@@ -40,9 +44,8 @@ class Store:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = Store(Path(folder) / "rows.sqlite")
-    ...     store.add({"key": "a", "result": 1})
-    ...     store.get(["a", "b"])
-    {'a': {'key': 'a', 'result': 1}}
+    ...     len(store), store.get(["a"]), store.cells()
+    (0, {}, [])
     """
 
     def __init__(self, path: str | Path, name: str | None = None) -> None:
@@ -59,17 +62,17 @@ class Store:
         if found != len(_STEPS):
             raise InputError(f"{self.path} was written by another version of postel (schema {found})")
 
-    def add(self, row: StoredRow) -> None:
+    def add(self, row: Row) -> None:
         """Keep ``row``; one with the same key is kept as it was. A failure of the same spec is forgotten."""
         with self.writing() as connection:
-            connection.execute("INSERT OR IGNORE INTO runs VALUES (?, ?)", (row["key"], packed(row)))
+            connection.execute("INSERT OR IGNORE INTO runs VALUES (?, ?)", (row.key, packed(row.as_dict())))
             for table in ("failures", "claims"):
-                connection.execute(f"DELETE FROM {table} WHERE key = ?", (row["key"],))
+                connection.execute(f"DELETE FROM {table} WHERE key = ?", (row.key,))
 
-    def add_many(self, rows: Iterable[StoredRow]) -> None:
+    def add_many(self, rows: Iterable[Row]) -> None:
         """Keep all ``rows`` or, if one of them cannot be had or kept, none."""
         with self.writing() as connection:
-            lines = ((row["key"], packed(row)) for row in rows)
+            lines = ((row.key, packed(row.as_dict())) for row in rows)
             connection.executemany("INSERT OR IGNORE INTO runs VALUES (?, ?)", lines)
 
     def keys(self) -> list[str]:
@@ -77,52 +80,67 @@ class Store:
         with self.reading() as connection:
             return [key for (key,) in connection.execute("SELECT key FROM runs ORDER BY rowid")]
 
-    def get(self, keys: Iterable[str]) -> dict[str, StoredRow]:
-        """The rows that are there, by key."""
+    def get(self, keys: Iterable[str], *, rounds: bool = True) -> dict[str, Row]:
+        """Returns the rows that are there, by key.
+
+        Args:
+            keys: Keys of runs.
+            rounds: Whether they come with their curves: those of many rows would fill the memory.
+        """
         rows = {}
         with self.reading() as connection:
             for key in keys:
                 found = connection.execute("SELECT row FROM runs WHERE key = ?", (key,)).fetchone()
                 if found is not None:
-                    rows[key] = self._unpacked(key, found[0])
+                    rows[key] = self._row(key, found[0], rounds)
         return rows
 
-    def rows(self, keys: Iterable[str]) -> list[StoredRow]:
-        """The rows that are there, in the order of ``keys``."""
-        return list(self.get(keys).values())
+    def rows(self, keys: Iterable[str], *, rounds: bool = True) -> list[Row]:
+        """Returns the rows that are there, in the order of ``keys``.
 
-    def all_rows(self) -> list[StoredRow]:
-        """Every row, in the order in which they came."""
-        with self.reading() as connection:
-            found = connection.execute("SELECT key, row FROM runs ORDER BY rowid")
-            return [self._unpacked(key, row) for key, row in found]
+        Args:
+            keys: Keys of runs.
+            rounds: Whether they come with their curves.
+        """
+        return list(self.get(keys, rounds=rounds).values())
+
+    def all_rows(self, *, rounds: bool = True) -> list[Row]:
+        """Returns every row, in the order in which they came.
+
+        Args:
+            rounds: Whether they come with their curves.
+        """
+        return self.rows(self.keys(), rounds=rounds)
 
     def add_failure(self, spec: RunSpec, traceback_text: str) -> None:
         """Remember that ``spec`` could not be run, and why; a later success makes it forgotten."""
-        key, at = spec.key, time.time()
-        told = {"spec": spec.model_dump(mode="json"), "traceback": traceback_text, "made_by": provenance()}
-        text = json.dumps({"key": key, "at": at, **told})
+        failure = Failure(spec, traceback_text, made_by=provenance())
+        line = (failure.key, failure.at, json.dumps(failure.as_dict()))
         with self.writing() as connection:
-            connection.execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?)", (key, at, text))
-            connection.execute("DELETE FROM claims WHERE key = ?", (key,))
+            connection.execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?)", line)
+            connection.execute("DELETE FROM claims WHERE key = ?", (failure.key,))
 
-    def failures(self) -> list[dict[str, Any]]:
-        """What failed and has not been run since: ``key``, ``spec``, ``traceback``, ``at``, ``made_by``."""
-        return self._listed("SELECT failure FROM failures ORDER BY rowid")
+    def failures(self) -> list[Failure]:
+        """Returns what failed and has not been run since."""
+        return self._listed("SELECT failure FROM failures ORDER BY rowid", Failure.from_dict)
 
-    def add_cell(self, cell: dict[str, Any]) -> None:
-        """Keep ``cell``, a setting chosen for a place in a table, instead of one with the same key."""
+    def add_cell(self, cell: Cell) -> None:
+        """Keeps ``cell`` instead of one with the same key."""
+        self.add_cells([cell])
+
+    def add_cells(self, cells: Iterable[Cell]) -> None:
+        """Keeps all ``cells`` or none of them."""
+        lines = [(cell.key, json.dumps(cell.as_dict(), allow_nan=False)) for cell in cells]
         with self.writing() as connection:
-            text = json.dumps(cell, allow_nan=False)
-            connection.execute("INSERT OR REPLACE INTO cells VALUES (?, ?)", (cell["key"], text))
+            connection.executemany("INSERT OR REPLACE INTO cells VALUES (?, ?)", lines)
 
-    def cells(self) -> list[dict[str, Any]]:
-        """Every cell, in the order in which they came."""
-        return self._listed("SELECT cell FROM cells ORDER BY rowid")
+    def cells(self) -> list[Cell]:
+        """Returns every cell without its rows, in the order in which they came."""
+        return self._listed("SELECT cell FROM cells ORDER BY rowid", Cell.from_dict)
 
     def export(self, path: str | Path) -> int:
         """The number of runs written to ``path``, one flat line each, as CSV or Parquet by its ending."""
-        return write_lines(self.all_rows(), Path(path))
+        return write_lines(self.all_rows(rounds=False), Path(path))
 
     def __len__(self) -> int:
         with self.reading() as connection:
@@ -175,26 +193,23 @@ class Store:
         except sqlite3.Error as error:
             raise InputError(f"{self.path} cannot be read as a store of results: {error}") from error
 
-    def _listed(self, query: str) -> list[dict[str, Any]]:
+    def _listed(self, query: str, made: Callable[[Any], Made]) -> list[Made]:
         with self.reading() as connection:
             texts = [text for (text,) in connection.execute(query)]
         try:
-            found = [json.loads(text) for text in texts]
-        except (TypeError, ValueError, RecursionError) as error:
-            raise self.damaged(f"in a cell or failure: {error}") from error
-        if not all(isinstance(value, dict) and isinstance(value.get("key"), str) for value in found):
-            raise self.damaged("in a cell or failure: it has no key")
-        return found
+            return [made(json.loads(text)) for text in texts]
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+            raise self.damaged(f"in a cell or failure: {_in_a_line(error)}") from error
 
-    def _unpacked(self, key: str, content: Any) -> StoredRow:
+    def _row(self, key: str, content: Any, rounds: bool) -> Row:
         """The row under ``key``; refused if it is damaged."""
         try:
-            row = unpacked(content)
-            if not isinstance(row, dict) or row.get("key") != key:
+            values = unpacked(content)
+            if not isinstance(values, dict) or values.get("key") != key:
                 raise ValueError("it belongs to another key")
-        except ValueError as error:
-            raise self.damaged(f"in the run {key!s:.40}: {error}") from error
-        return row
+            return Row.from_dict(values if rounds else {**values, "rounds": None})
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise self.damaged(f"in the run {key!s:.40}: {_in_a_line(error)}") from error
 
     def damaged(self, what: str) -> InputError:
         """Returns the sentence for something in the store that cannot be read.
@@ -247,3 +262,11 @@ class Store:
                 raise
             connection = sqlite3.connect(f"{address}?immutable=1", isolation_level=None, uri=True)
         return connection
+
+
+def _in_a_line(error: Exception) -> str:
+    """What is wrong with stored values: pydantic says it in many lines, a missing name is only that name."""
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return f"it has no {error}" if isinstance(error, KeyError) else str(error)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from postel.experiments.running.execute import Row
 from postel.experiments.store import Store
 from postel.experiments.store.measured import Measurements
 from postel.paper.class_bars import draw_class_bars
@@ -12,7 +11,7 @@ from postel.paper.figures.neighbors import all_label_conditional
 from postel.paper.names import dataset_label
 from postel.paper.planning import FIXED, PUBLISHED_NOTE, Options, Planned, plan_cells
 from postel.paper.product import Product
-from postel.paper.results import Results
+from postel.paper.results import Results, Row
 from postel.paper.running import Watch
 from postel.paper.table import Column, Table, decimals
 from postel.paper.target import Target

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from postel.errors import require_extra
-from postel.experiments.running.execute import Row
 from postel.paper.class_bars import mark_not_run
 from postel.paper.names import backbone_label, dataset_label
 from postel.paper.planning import FIXED, PUBLISHED_NOTE, Options, Planned, plan_cells
 from postel.paper.product import Product
-from postel.paper.results import Results
+from postel.paper.results import Results, Row
 from postel.paper.table import Column, Table, decimals
 from postel.paper.target import Target
 from postel.paper.variants import POSTEL

@@ -1,0 +1,398 @@
+"""A question and its answer: what was asked of a method, what was chosen, what that took, and its runs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from postel.experiments.budget import Budget
+from postel.experiments.rows import Row
+from postel.experiments.scores import Score
+from postel.experiments.spec import MethodSpec, RunSpec
+
+#: The settings of a run, beside those of its method, that a search may choose or a user may fix.
+SETTINGS = ("lr", "weight_decay", "backbone_args", "max_epochs", "stopping", "window")
+
+#: Mark of a cell that was stored without what had been asked: no question can be matched with it.
+QUESTION_UNKNOWN = "question-unknown"
+#: Mark of a cell most of whose models predict one class for every test node.
+ONE_CLASS = "one_class"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What was asked: which setting of a method is best on a dataset, and how good is it?
+
+    Everything that is open is searched on validation nodes within the budget. Two questions are the same if their
+    keys are. A fingerprint, budget or number of search splits that is None is left open, as plans of tables do:
+    any cell that agrees with the rest answers it.
+
+    Args:
+        dataset: A dataset's name or the path of a graph file.
+        backbone: The network.
+        method: The soft-label method with what is fixed of it.
+        pseudo_labels: Whether, or for how many rounds, pseudo-labels are used.
+        protocol: How nodes are split.
+        recipe: How the graph is prepared.
+        fixed: Settings that are not searched, by flat name (``lr``, ``backbone_args.hidden``); defaults are left
+            out, so that spelling one out makes no difference.
+        splits: The splits that the chosen setting is run on.
+        budget: What the search may spend; None for any.
+        search_splits: How many of the splits the search compares settings on; None for any.
+        fingerprint: The graph's fingerprint; None for any.
+
+    Example:
+        >>> asked = Question("cora", "gcn", MethodSpec(name="uniform"), fixed={"lr": 0.05, "max_epochs": 1000})
+        >>> asked.fixed, asked.topic == Question("cora", "gcn", MethodSpec(name="uniform")).topic
+        ({'lr': 0.05}, False)
+    """
+
+    dataset: str
+    backbone: str
+    method: MethodSpec
+    pseudo_labels: bool | int = False
+    protocol: str = "paper"
+    recipe: str = "paper"
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    splits: tuple[int, ...] = tuple(range(10))
+    budget: Budget | None = None
+    search_splits: int | None = None
+    fingerprint: str | None = None
+
+    def __post_init__(self) -> None:
+        defaults = {name: entry.default for name, entry in RunSpec.model_fields.items()}
+        told = {name: value for name, value in self.fixed.items() if value != defaults.get(name, _NO_DEFAULT)}
+        object.__setattr__(self, "fixed", told)
+
+    @cached_property
+    def topic(self) -> str:
+        """A hash of what is asked, whatever is spent on it: without splits, budget and fingerprint."""
+        return content_key(self._topic())
+
+    @cached_property
+    def key(self) -> str:
+        """A hash of all of it: equal questions have equal keys, in every process and release."""
+        budget = None if self.budget is None else asdict(self.budget)
+        cost = {"splits": list(self.splits), "budget": budget, "search_splits": self.search_splits}
+        return content_key({**self._topic(), **cost, "fingerprint": self.fingerprint})
+
+    def _topic(self) -> dict[str, Any]:
+        return {
+            "dataset": self.dataset,
+            "backbone": self.backbone,
+            "method": self.method.model_dump(mode="json"),
+            "pseudo_labels": self.pseudo_labels,
+            "protocol": self.protocol,
+            "recipe": self.recipe,
+            "fixed": dict(self.fixed),
+        }
+
+
+_NO_DEFAULT = object()
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A method and training settings with every value decided.
+
+    Args:
+        method: The method with its hyper-parameters.
+        lr: The learning rate.
+        weight_decay: The weight decay.
+        backbone_args: Arguments of the network.
+        max_epochs: Epochs at most.
+        stopping: The stop rule.
+        window: The stop rule's window, in epochs.
+    """
+
+    method: MethodSpec
+    lr: float
+    weight_decay: float
+    backbone_args: Mapping[str, Any]
+    max_epochs: int
+    stopping: str
+    window: int
+
+    @classmethod
+    def of(cls, spec: RunSpec) -> Setting:
+        """Returns the setting that ``spec`` runs."""
+        return cls(method=spec.method, **{name: getattr(spec, name) for name in SETTINGS})
+
+    def training(self) -> dict[str, Any]:
+        """Returns the settings beside the method's, as plain values."""
+        return {name: getattr(self, name) for name in SETTINGS}
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One step of a search by rungs: so many settings, each trained on so many splits.
+
+    Args:
+        tried: How many settings were trained in it.
+        splits: On how many splits each of them has then been trained.
+        trainings: How many trainings it cost.
+    """
+
+    tried: int
+    splits: int
+    trainings: int
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a search has spent.
+
+    Args:
+        trials: How many settings were tried.
+        search_splits: On how many splits they were compared.
+        text: The budget and what was spent of it, in words, for people only.
+        trainings: How many trainings it cost; None where that was not counted.
+        rungs: What each rung tried and cost; empty for a search without rungs.
+        method_searched: Whether settings of the method, and not of the network alone, were compared; None where
+            that was not kept.
+    """
+
+    trials: int = 0
+    search_splits: int = 0
+    text: str = "given settings, no search"
+    trainings: int | None = None
+    rungs: tuple[Rung, ...] = ()
+    method_searched: bool | None = None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A question with its answer: what was chosen, what that took, and the runs of the chosen setting.
+
+    Args:
+        key: The key under which a store has it.
+        question: What was asked, nothing of it open.
+        chosen: The setting that was chosen, or given.
+        spent: What the search has spent.
+        run_keys: The keys of the chosen setting's runs, one per split.
+        validation: Mean ``accuracy`` and ``loss`` on validation nodes of the search splits.
+        failed: How many runs of the chosen setting failed.
+        target: What it was run for (``table-main``, ``tune``); empty where runs alone make up the cell.
+        marks: What a reader must know of it, as :data:`ONE_CLASS`.
+        rows: The runs, in the order of splits; empty until :meth:`with_rows`.
+    """
+
+    key: str
+    question: Question
+    chosen: Setting
+    spent: Spent = field(default_factory=Spent)
+    run_keys: tuple[str, ...] = ()
+    validation: Mapping[str, float] = field(default_factory=dict)
+    failed: int = 0
+    target: str = ""
+    marks: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Cell:
+        """Returns the cell that :meth:`as_dict`, or an earlier release, turned into plain values."""
+        chosen = MethodSpec(**values["method"])
+        marks = tuple(values.get("marks", ()))
+        asked = values.get("asked")
+        if asked is None:
+            asked = {"method": chosen.name, "params": chosen.params, "fixed": {}}
+            marks = (*marks, QUESTION_UNKNOWN)
+        budget = values["budget"]
+        names = ("dataset", "backbone", "pseudo_labels", "protocol", "recipe")
+        return cls(
+            key=values["key"],
+            question=Question(
+                **{name: values[name] for name in names},
+                fingerprint=values.get("fingerprint"),
+                method=MethodSpec(name=asked["method"], params=asked["params"]),
+                fixed=asked["fixed"],
+                splits=tuple(values["splits"]),
+                budget=Budget(budget["kind"], budget["amount"]),
+                search_splits=budget["search_splits"],
+            ),
+            chosen=Setting(method=chosen, **{name: values["settings"][name] for name in SETTINGS}),
+            spent=Spent(
+                trials=budget["trials"],
+                search_splits=budget["search_splits"],
+                text=budget["text"],
+                trainings=budget.get("trainings"),
+                rungs=tuple(Rung(**rung) for rung in budget.get("rungs", ())),
+                method_searched=budget.get("method_searched"),
+            ),
+            run_keys=tuple(values["run_keys"]),
+            validation=dict(values.get("validation") or {}),
+            failed=values.get("failed", 0),
+            target=values.get("target") or "tune",
+            marks=marks,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns plain values, as stores and archives keep them; names that have no value are left out."""
+        question, spent = self.question, self.spent
+        budget: dict[str, Any] = {
+            "kind": question.budget.kind if question.budget else "fixed",
+            "amount": question.budget.amount if question.budget else 0,
+            "trials": spent.trials,
+            "search_splits": spent.search_splits,
+            "text": spent.text,
+        }
+        if spent.trainings is not None:
+            budget["trainings"] = spent.trainings
+        if spent.rungs:
+            budget["rungs"] = [asdict(rung) for rung in spent.rungs]
+        if spent.method_searched is not None:
+            budget["method_searched"] = spent.method_searched
+        asked = {
+            "method": question.method.name,
+            "params": question.method.params,
+            "pseudo_labels": question.pseudo_labels,
+            "fixed": dict(question.fixed),
+        }
+        marks = [mark for mark in self.marks if mark != QUESTION_UNKNOWN]
+        return {
+            "key": self.key,
+            "dataset": question.dataset,
+            "fingerprint": question.fingerprint,
+            "protocol": question.protocol,
+            "recipe": question.recipe,
+            "backbone": question.backbone,
+            "method": self.chosen.method.model_dump(mode="json"),
+            "pseudo_labels": question.pseudo_labels,
+            "settings": self.chosen.training(),
+            **({} if QUESTION_UNKNOWN in self.marks else {"asked": asked}),
+            "budget": budget,
+            "validation": dict(self.validation),
+            "splits": list(question.splits),
+            "run_keys": list(self.run_keys),
+            "failed": self.failed,
+            "target": self.target,
+            **({"marks": marks} if marks else {}),
+        }
+
+    def with_rows(self, rows: Iterable[Row]) -> Cell:
+        """Returns the same cell with ``rows``, put into the order of their splits."""
+        return replace(self, rows=tuple(sorted(rows, key=lambda row: row.split)))
+
+    def answers(self, question: Question) -> bool:
+        """Returns whether this cell is an answer to ``question``, however many of its splits were run.
+
+        Args:
+            question: What is asked; what it leaves open is not compared.
+        """
+        own = self.question
+        return (
+            QUESTION_UNKNOWN not in self.marks
+            and own.topic == question.topic
+            and (question.budget is None or own.budget == question.budget)
+            and (
+                question.search_splits is None or own.search_splits == min(question.search_splits, len(own.splits))
+            )
+            and (question.fingerprint is None or own.fingerprint == question.fingerprint)
+        )
+
+    def completes(self, question: Question) -> bool:
+        """Returns whether nothing of ``question`` is left to run: an answer to it on every split.
+
+        Args:
+            question: What is asked.
+        """
+        splits = set(question.splits)
+        return self.answers(question) and splits <= set(self.question.splits) and len(self.run_keys) >= len(splits)
+
+    def score(self, metric: str = "accuracy") -> Score:
+        """Returns a metric of the test nodes over its splits, in percent.
+
+        Args:
+            metric: The name of a field of :class:`~postel.training.metrics.Scores`.
+        """
+        return Score({row.split: row.percent(metric) for row in self.rows})
+
+    @cached_property
+    def accuracy(self) -> Score:
+        """The test accuracy over its splits, in percent."""
+        return self.score()
+
+    @cached_property
+    def majority(self) -> float:
+        """The mean share of the test nodes' most frequent class in percent: what one constant answer scores."""
+        return self.score("majority").mean
+
+    @property
+    def was_searched(self) -> bool:
+        """Whether its setting was chosen by a search, and not given."""
+        return self.question.budget is not None and self.question.budget.kind != "fixed"
+
+    @property
+    def allowance(self) -> tuple[Budget | None, int | None]:
+        """Budget and search splits: equal where a comparison is fair."""
+        return self.question.budget, self.question.search_splits
+
+    @property
+    def collapsed(self) -> int:
+        """How many of its models predict one class for every test node."""
+        return sum(row.collapsed for row in self.rows)
+
+    @property
+    def has_collapsed(self) -> bool:
+        """Whether most of them do."""
+        return 2 * self.collapsed > len(self.rows)
+
+    def mean(self, name: str) -> float:
+        """Returns the mean of a field of its rows' :class:`~postel.training.result.Result`.
+
+        Args:
+            name: A numeric field, as ``seconds`` or ``improved_rounds``.
+        """
+        return sum(float(getattr(row.result, name)) for row in self.rows) / len(self.rows)
+
+
+def cells_of_rows(rows: Iterable[Row]) -> list[Cell]:
+    """Returns a cell for every setting of rows that nobody searched, as ``postel compare`` leaves them.
+
+    Args:
+        rows: Runs with test scores. Of several seeds on one split the lowest speaks: a split is one point.
+
+    Returns:
+        The cells with their rows, in the order in which their settings appear.
+    """
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        shared = row.spec.model_dump(mode="json", exclude={"split", "seed"})
+        groups.setdefault(content_key(shared), []).append(row)
+    return [_cell_of_rows(key, group) for key, group in groups.items()]
+
+
+def _cell_of_rows(key: str, rows: list[Row]) -> Cell:
+    spec = rows[0].spec
+    by_split = {row.split: row for row in sorted(rows, key=lambda row: -row.spec.seed)}
+    settings = {name: getattr(spec, name) for name in SETTINGS if name != "backbone_args"}
+    question = Question(
+        dataset=spec.dataset,
+        backbone=spec.backbone,
+        method=spec.method,
+        pseudo_labels=spec.pseudo_labels,
+        protocol=spec.protocol,
+        recipe=spec.recipe,
+        fixed={**settings, **{f"backbone_args.{name}": value for name, value in spec.backbone_args.items()}},
+        splits=tuple(sorted(by_split)),
+        budget=Budget("fixed"),
+        search_splits=0,
+        fingerprint=spec.fingerprint,
+    )
+    keys = tuple(by_split[split].key for split in question.splits)
+    return Cell(key, question, Setting.of(spec), run_keys=keys).with_rows(by_split.values())
+
+
+def content_key(values: Mapping[str, Any]) -> str:
+    """Returns a short hash of plain values: equal ones have equal hashes, in every process and release.
+
+    Example:
+        >>> content_key({"a": 1, "b": 2}) == content_key({"b": 2, "a": 1}) != content_key({"a": True, "b": 2})
+        True
+    """
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
