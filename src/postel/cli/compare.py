@@ -28,7 +28,7 @@ def compare(
         typer.Option(
             "--method",
             "-m",
-            help="A method, as in postel:alpha=0.6; may be repeated. All six without it.",
+            help="A method, as in postel:alpha=0.6; may be repeated. Default: all six.",
             show_default=False,
         ),
     ] = None,
@@ -54,7 +54,7 @@ def compare(
 ) -> None:
     """Compare soft-label methods over splits of one dataset, at the same settings.
 
-    Runs are kept in the store as they finish: after an interruption the same command goes on.
+    Every run is stored as it finishes: after an interruption the same command continues where it stopped.
 
     Example: postel compare texas -m one_hot -m uniform:epsilon=0.3 -m postel --lr 0.05 --out texas.html
     """
@@ -109,9 +109,20 @@ def run_with_progress(
     quiet: bool = False,
     scheduler: str | None = None,
 ) -> list[Row]:
-    """The rows of ``specs``, with a bar on standard error while they run.
+    """Run specs, with a progress bar on standard error.
 
     Splits on which a run failed are left out, with a note, so that methods are compared on the same ones.
+
+    Args:
+        specs: What to run.
+        workers: How many processes.
+        data_root: The folder of graph files; that of ``POSTEL_DATA`` if None.
+        store: The store to read rows from and to add them to.
+        quiet: Whether to show no bar.
+        scheduler: The address of a Dask cluster to run on instead.
+
+    Returns:
+        The rows.
     """
     from postel.cli.console import notes
     from postel.cli.progress import StudyView

@@ -1,4 +1,4 @@
-"""What commands print with: tables for people, JSON for machines, notes on standard error."""
+"""How commands print: tables for people, JSON for machines, notes on standard error."""
 
 from __future__ import annotations
 
@@ -19,12 +19,23 @@ notes = Console(stderr=True, highlight=False, markup=False)
 
 
 def print_json(value: Any) -> None:
-    """``value`` as JSON on standard output, with nothing else around it."""
+    """Print a value as JSON on standard output, with nothing else around it.
+
+    Args:
+        value: Plain values, without NaN and infinity.
+    """
     print(json.dumps(value, indent=2, allow_nan=False))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str | Text]], left: int = 1) -> None:
-    """A table in the terminal: the first ``left`` columns are text, folded between words, the others numbers."""
+    """Print a table in the terminal.
+
+    Args:
+        title: The line above it.
+        columns: The names of its columns; no header is printed if all are empty.
+        rows: One sequence of cells per row.
+        left: How many of the first columns are text, aligned left and folded at spaces; the others are numbers.
+    """
     table = Table(title_style="bold", header_style="bold", box=None, pad_edge=False, collapse_padding=True)
     table.title, table.title_justify, table.show_header = title, "left", any(columns)
     lines = [list(row) for row in rows]

@@ -36,7 +36,7 @@ def convert(
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
-    """Make a graph file of an edge list and a node table; its path then goes wherever a dataset's name does.
+    """Make a graph file from an edge list and a node table; its path can be used wherever a dataset's name can.
 
     Example: postel convert links.csv pages.csv web.npz --label topic
     """

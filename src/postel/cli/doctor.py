@@ -26,7 +26,15 @@ _AREAS = {"core": "Core", "extras": "Extras", "data": "Data", "machine": "Machin
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at: fine, lacking (something more could be had) or wrong, and what to do."""
+    """The result of one check.
+
+    Attributes:
+        area: The group it belongs to, such as ``"core"`` or ``"data"``.
+        name: What was checked.
+        state: ``"ok"``, ``"lacking"`` (something optional is missing) or ``"wrong"``.
+        said: What was found.
+        todo: What to do about it; empty if there is nothing to do.
+    """
 
     area: str
     name: str
@@ -42,7 +50,7 @@ def doctor(
     data_root: options.DataRoot = None,
     as_json: options.Json = False,
 ) -> None:
-    """Tell what is installed and at hand, whether it works, and what to do where something lacks.
+    """Tell what is installed and available, whether it works, and what to do where something is missing.
 
     Nothing is downloaded or changed. The exit code is 0 when the core works, 1 when it does not.
 
@@ -70,7 +78,7 @@ def doctor(
 
 
 def core_findings() -> list[Finding]:
-    """Whether the packages that everything needs are there, and whether soft labels come out right."""
+    """Check whether the packages that everything needs are installed, and whether soft labels come out right."""
     findings = []
     for name in _CORE:
         try:
@@ -86,7 +94,7 @@ def core_findings() -> list[Finding]:
 
 
 def extra_findings() -> list[Finding]:
-    """What is installed of every extra, and the command that installs the rest."""
+    """Check what is installed of every extra, and name the command that installs the rest."""
     try:
         extras = extras_of(metadata.requires("postel") or [])
     except metadata.PackageNotFoundError:
@@ -95,10 +103,17 @@ def extra_findings() -> list[Finding]:
 
 
 def extras_of(requirements: list[str]) -> dict[str, list[tuple[str, str]]]:
-    """Packages and their least versions by extra, from requirements as a package's metadata hold them.
+    """Return the packages of every extra with their lowest versions.
 
-    >>> extras_of(["torch>=2.6", 'typer>=0.15; extra == "cli"', 'postel[cli]; extra == "all"'])
-    {'cli': [('typer', '0.15')], 'all': []}
+    Args:
+        requirements: Requirements as the metadata of an installed package holds them.
+
+    Returns:
+        Names and lowest versions of packages, by extra.
+
+    Example:
+        >>> extras_of(["torch>=2.6", 'typer>=0.15; extra == "cli"', 'postel[cli]; extra == "all"'])
+        {'cli': [('typer', '0.15')], 'all': []}
     """
     extras: dict[str, list[tuple[str, str]]] = {}
     for requirement in requirements:
@@ -113,7 +128,14 @@ def extras_of(requirements: list[str]) -> dict[str, list[tuple[str, str]]]:
 
 
 def data_findings(data_root: str | None) -> list[Finding]:
-    """Which datasets are at hand, in the data root or the cache, and whether they are the right ones."""
+    """Check which datasets are at hand, in the data root or the cache, and whether they are the right ones.
+
+    Args:
+        data_root: The folder of graph files; that of ``POSTEL_DATA`` if None.
+
+    Returns:
+        The findings.
+    """
     from postel.datasets.catalog import CATALOG
     from postel.datasets.sources import NotAtHandError, find_cache, obtain
     from postel.errors import InputError
@@ -136,7 +158,7 @@ def data_findings(data_root: str | None) -> list[Finding]:
 
 
 def machine_findings() -> list[Finding]:
-    """Cores and threads, and Java for the Spark engine."""
+    """Check cores and threads, and Java for the Spark engine."""
     import torch
 
     from postel.errors import InputError
@@ -159,7 +181,14 @@ def machine_findings() -> list[Finding]:
 
 
 def store_finding(path: Path) -> Finding:
-    """Whether the store is whole and can be written, and what it holds; it is only looked at."""
+    """Check whether a store is whole and can be written, and what it holds; nothing is changed.
+
+    Args:
+        path: The store's file.
+
+    Returns:
+        The finding.
+    """
     if not path.exists():
         todo = "postel compare, tune and reproduce make one; --store names another"
         return Finding("store", str(path), "lacking", "is not there yet", todo)
@@ -193,7 +222,7 @@ def store_finding(path: Path) -> Finding:
 
 
 def _trial() -> Finding:
-    """PosteL on four nodes, with the numbers that Eq. 1 to 4 give by hand."""
+    """Compare PosteL on four nodes with the numbers that Eq. 1 to 4 give by hand."""
     import torch
 
     from postel import PosteL
@@ -211,17 +240,17 @@ def _trial() -> Finding:
 
 
 def _extra(name: str, needs: list[tuple[str, str]]) -> Finding:
-    told, lacking = [], []
+    installed, lacking = [], []
     for package, least in needs:
         try:
             found = metadata.version(package)
         except metadata.PackageNotFoundError:
             lacking.append(package)
             continue
-        told.append(f"{package} {found}")
+        installed.append(f"{package} {found}")
         if _numbers(found) < _numbers(least):
             lacking.append(f"{package}>={least}")
-    said = ", ".join([*told, *(f"{package} lacks" for package in lacking)]) or "nothing of its own"
+    said = ", ".join([*installed, *(f"{package} lacks" for package in lacking)]) or "nothing of its own"
     if lacking:
         return Finding("extras", name, "lacking", said, f'pip install "postel[{name}]"')
     return Finding("extras", name, "ok", said)
@@ -245,7 +274,7 @@ def _read_only(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """The leading numbers of a version, which order it well enough.
+    """Return the leading numbers of a version, which order it well enough.
 
     >>> _numbers("2.13.0+cpu") > _numbers("2.6")
     True

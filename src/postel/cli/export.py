@@ -13,7 +13,7 @@ from postel.cli import options
 def export(
     out: Annotated[
         Path,
-        typer.Argument(help="A folder for all of it, or a .csv or .parquet file for the runs alone."),
+        typer.Argument(help="A folder for everything, or a .csv or .parquet file for the runs alone."),
     ],
     store: options.Results = Path("postel.sqlite"),
     overwrite: options.Overwrite = False,
@@ -21,9 +21,9 @@ def export(
 ) -> None:
     """Write what a store holds as files for spreadsheets, data frames and repositories.
 
-    A file has one line a run. A folder has besides what postel reproduce --render-only and postel report need to
-    make every table, figure and page again, small enough to be committed: pass it to them as --store. From such a
-    folder a .sqlite file is made, too: a store in which a study goes on.
+    A file has one line per run. A folder also has what postel reproduce --render-only and postel report need to
+    make every table, figure and page again, small enough to be committed: pass it to them as --store. It can be
+    turned back into a .sqlite file, a store in which a study can be continued.
 
     Example: postel export results/rows --store postel.sqlite
     """
@@ -38,7 +38,7 @@ def export(
     if out.suffix == ".sqlite":
         if not store.is_dir():
             raise InputError(f"{store} is a store already; copy the file")
-        # A store that is there may have grown since: it is not replaced even if asked.
+        # A store that exists may have grown since, so it is not replaced even with --overwrite.
         with writing(Target(out, "store")) as work:
             runs = len(read_archive(store, work / out.name))
         files = [out]

