@@ -21,6 +21,9 @@ Calibration = Literal["exponents", "temperature", "none"]
 #: How a model's predictions for unlabelled nodes enter the counts of the next round.
 EvidenceKind = Literal["soft", "hard", "none"]
 
+#: The nodes that a round trains on, where a model's predictions are evidence.
+Targets = Literal["all", "train"]
+
 #: When a round of training is kept.
 Accept = Literal["loss", "scaled", "accuracy", "always"]
 
@@ -131,6 +134,8 @@ class CalibratedSettings:
             ``"accuracy"`` if its validation accuracy is higher or, where equal, that loss lower, ``"always"`` for
             the first round whatever it gives, ``"loss"`` by the plain loss and without the one-hot model, as in
             the paper.
+        targets: Which nodes a round trains on: ``"all"`` of which the best model so far has something to say, on
+            ``alpha`` times their posterior and the rest what the model says; or ``"train"`` nodes only.
         leave_one_out: Whether a training node's own label is left out of the counts that its posterior rests on.
         centers: Which nodes are centers of counted pairs: all ``"labelled"`` ones, those with evidence included,
             or ``"train"`` nodes only.
@@ -149,6 +154,7 @@ class CalibratedSettings:
     evidence: EvidenceKind = field(default="soft", kw_only=True)
     calibration: Calibration = field(default="exponents", kw_only=True)
     accept: Accept = field(default="scaled", kw_only=True)
+    targets: Targets = field(default="all", kw_only=True)
     leave_one_out: bool = field(default=True, kw_only=True)
     centers: Centers = field(default="labelled", kw_only=True)
     num_classes: int | None = field(default=None, kw_only=True)
@@ -158,6 +164,7 @@ class CalibratedSettings:
         check_choice("evidence", self.evidence, get_args(EvidenceKind))
         check_choice("calibration", self.calibration, get_args(Calibration))
         check_choice("accept", self.accept, get_args(Accept))
+        check_choice("targets", self.targets, get_args(Targets))
         check_choice("centers", self.centers, get_args(Centers))
         if self.num_classes is not None:
             check_count("num_classes", self.num_classes, 2)

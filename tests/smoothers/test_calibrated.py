@@ -150,9 +150,44 @@ def test_evidence_of_a_model_enters_as_probabilities() -> None:
     assert torch.allclose(rows[1], torch.tensor([0.5, 0.5], dtype=torch.float64), atol=1e-6)
 
 
+@given(small_graphs(max_nodes=7), st.sampled_from([0.0, 0.3, 0.5, 1.0]), st.data())
+def test_a_round_trains_on_what_neighbors_and_the_model_say_of_other_nodes(
+    graph: SmallGraph, alpha: float, data: st.DataObject
+) -> None:
+    """A part of a label that the model keeps to itself goes to the neighbors; of no word there is no target."""
+    k = graph.num_classes
+    parts = st.lists(st.integers(0, 4), min_size=k, max_size=k)
+    said = [data.draw(parts) for _ in range(graph.num_nodes)]
+    table = torch.tensor([[part / (4 * k) for part in row] for row in said], dtype=torch.float64)
+    known = graph.known.train_only().with_evidence(table)
+    smoother = CalibratedPosteL(alpha)
+    made = smoother.train_targets(graph.edge_index, known)
+    whole = smoother.soft_labels(graph.edge_index, known)
+    assert torch.allclose(made.rows, whole[known.index], atol=1e-12)
+    expected = [i for i in range(graph.num_nodes) if i not in graph.train and sum(said[i])]
+    assert made.other_nodes is not None and made.other_rows is not None
+    assert made.other_nodes.tolist() == expected
+    for i, row in zip(expected, made.other_rows.tolist(), strict=True):
+        for m in range(k):
+            kept = 1 - sum(said[i]) / (4 * k)
+            model = said[i][m] / (4 * k) + kept * float(whole[i, m])
+            assert row[m] == pytest.approx(alpha * float(whole[i, m]) + (1 - alpha) * model, abs=1e-12)
+    only = CalibratedPosteL(alpha, targets="train").train_targets(graph.edge_index, known)
+    assert only.other_nodes is None and torch.allclose(only.rows, made.rows, atol=1e-12)
+
+
+def test_pseudo_labels_are_trained_on_as_one_hot_rows() -> None:
+    edges = torch.tensor([[0, 1, 1, 2, 2, 3], [1, 0, 2, 1, 3, 2]])
+    known = KnownLabels.from_index(torch.tensor([0, 3]), torch.tensor([0, 1]), num_nodes=4)
+    labelled = known.with_pseudo(torch.tensor([2]), torch.tensor([1]))
+    made = CalibratedPosteL(0.0).train_targets(edges, labelled)
+    assert made.other_nodes.tolist() == [2] and made.other_rows.tolist() == [[0.0, 1.0]]  # type: ignore[union-attr]
+    assert CalibratedPosteL().train_targets(edges, known).other_nodes is None
+
+
 def test_settings_are_shown_and_checked() -> None:
-    assert repr(CalibratedPosteL()) == "CalibratedPosteL()"
-    assert repr(CalibratedPosteL(0.3, evidence="hard")) == "CalibratedPosteL(alpha=0.3, evidence='hard')"
+    shown = repr(CalibratedPosteL(0.3, evidence="hard"))
+    assert shown.startswith("CalibratedPosteL(alpha=0.3, evidence='hard'") and "targets='all'" in shown
     assert isinstance(make_smoother("calibrated", accept="accuracy"), CalibratedPosteL)
     for wrong in (
         {"alpha": 2},
@@ -160,6 +195,7 @@ def test_settings_are_shown_and_checked() -> None:
         {"calibration": "platt"},
         {"accept": "never"},
         {"centers": "all"},
+        {"targets": "some"},
     ):
         with pytest.raises(InputError, match=next(iter(wrong))):
             CalibratedPosteL(**wrong)  # type: ignore[arg-type]

@@ -64,7 +64,22 @@ def test_evidence_is_the_best_models_scaled_probabilities_and_nothing_of_validat
     assert torch.equal(known.evidence[~data.train_mask], expected[~data.train_mask])
     assert torch.equal(known.evidence[train].argmax(1), data.y[train])
     again = calibrated_soft_labels(data.edge_index, known, rows=train)
-    assert torch.equal(again, smoother.train_targets(data.edge_index, known).rows)
+    assert torch.allclose(again, smoother.train_targets(data.edge_index, known).rows, atol=1e-12)
+
+
+def test_the_model_is_fitted_to_every_target(data: Data, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other nodes told the opposite of their class: the model believes it, where training nodes are few."""
+    true = CalibratedPosteL._train_targets
+
+    def turned(self: Any, edge_index: Any, known: KnownLabels, dtype: torch.dtype) -> TrainTargets:
+        made = true(self, edge_index, known, dtype)
+        assert made.other_nodes is not None
+        assert torch.equal(made.other_nodes, (~data.train_mask).nonzero().view(-1))
+        wrong = torch.nn.functional.one_hot((data.y[made.other_nodes] + 1) % 5, 5).to(dtype)
+        return TrainTargets(made.rows, made.statistics, made.other_nodes, wrong)
+
+    monkeypatch.setattr(CalibratedPosteL, "_train_targets", turned)
+    assert fitted(data, CalibratedPosteL(accept="always")).score(data) < 0.3
 
 
 @pytest.mark.parametrize(

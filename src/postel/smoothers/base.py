@@ -29,10 +29,14 @@ class TrainTargets:
         rows: One distribution per training node, [M, K], in the order of ``known.train_only().index``.
         statistics: What the method estimated from the labels on the way, by name, such as ``prior`` [K] and
             ``conditional`` [K, K]; empty for a method that estimates nothing. They go into ``history_``.
+        other_nodes: Nodes outside training that the round is fitted to as well [O], for a method that wants it.
+        other_rows: Their distributions [O, K].
     """
 
     rows: Tensor
     statistics: Mapping[str, Any] = field(default_factory=dict)
+    other_nodes: Tensor | None = None
+    other_rows: Tensor | None = None
 
 
 class Smoother(BaseTransform):

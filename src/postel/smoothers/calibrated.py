@@ -38,7 +38,7 @@ def calibrated_soft_labels(
         edge_index: The edge entries, int64 [2, E]; an entry (i, j) makes j a neighbor of i, a self-loop nothing.
         known: Training labels, with pseudo-labels or a model's probabilities if there are any.
         settings: The settings of the method; the defaults of :class:`~postel.settings.CalibratedSettings` without
-            it. ``evidence`` and ``accept`` are for rounds of training and have no effect here.
+            it. ``evidence``, ``accept`` and ``targets`` are for rounds of training and have no effect here.
         rows: The nodes whose rows are wanted, [R]; all N without it.
         dtype: Type of the result; it is computed in float64 whatever it is.
         **changes: Single settings by name, as ``alpha=0.3``; they override those of ``settings``.
@@ -73,8 +73,9 @@ class CalibratedPosteL(Smoother, CalibratedSettings):
 
     With ``NodeClassifier(..., pseudo_labels=True)`` rounds start from the model trained on one-hot labels. Its
     probabilities, scaled by a temperature that is fitted on validation nodes, are the evidence about all other
-    nodes; a round is kept only if it is better than the best model so far, the one-hot model included. As a
-    transform it uses the training labels alone.
+    nodes, and a round trains on these nodes too: half on their posterior, half on these probabilities. A round is
+    kept only if it is better than the best model so far, the one-hot model included. As a transform it uses the
+    training labels alone.
 
     It is its own :class:`~postel.settings.CalibratedSettings`, which explains each argument at length.
     :func:`~postel.functional.calibrated_soft_labels` is the same as a function of tensors.
@@ -84,6 +85,7 @@ class CalibratedPosteL(Smoother, CalibratedSettings):
         evidence: How a model's predictions for unlabelled nodes enter: ``"soft"``, ``"hard"`` or ``"none"``.
         calibration: ``"exponents"`` (three), ``"temperature"`` (one) or ``"none"``.
         accept: When a round is kept: ``"scaled"``, ``"accuracy"``, ``"always"`` or ``"loss"``.
+        targets: Nodes that a round trains on: ``"all"`` with evidence, or ``"train"`` nodes only.
         leave_one_out: Whether a training node's own label is left out of its posterior's counts.
         centers: Centers of counted pairs: all ``"labelled"`` nodes, or ``"train"`` nodes only.
         num_classes: Number of classes, where ``data.num_classes`` is missing and the last classes have no
@@ -132,7 +134,32 @@ class CalibratedPosteL(Smoother, CalibratedSettings):
         return _soft_labels_and_statistics(edge_index, known, self, None, dtype).rows
 
     def _train_targets(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> TrainTargets:
-        return _soft_labels_and_statistics(edge_index, known, self, known.train_only().index, dtype)
+        train = known.train_only().index
+        if self.targets == "train" or (known.evidence is None and known.index.numel() == train.numel()):
+            return _soft_labels_and_statistics(edge_index, known, self, train, dtype)
+        made = _soft_labels_and_statistics(edge_index, known, self, None, torch.float64)
+        nodes, said = _said_of_others(known.to(edge_index.device))
+        rows = _agree(made.rows[nodes], said, self.alpha)
+        train = train.to(nodes.device)
+        return TrainTargets(made.rows[train].to(dtype), made.statistics, nodes, rows.to(dtype))
+
+
+def _said_of_others(known: KnownLabels) -> tuple[Tensor, Tensor]:
+    """The nodes outside training of which a model said something [O], and what, as (parts of) distributions."""
+    if known.evidence is None:
+        others = known.is_train.logical_not().nonzero().view(-1)
+        return known.index[others], known.one_hot()[others]
+    said = known.evidence.sum(dim=1) > 0
+    said[known.index] = False
+    nodes = said.nonzero().view(-1)
+    return nodes, known.evidence[nodes].to(torch.float64)
+
+
+def _agree(posterior: Tensor, said: Tensor, alpha: float) -> Tensor:
+    """Mix what neighbors and what a model say of nodes; where the model says only a part, neighbors fill it up."""
+    missing = (1 - said.sum(dim=1, keepdim=True)).clamp_(min=0)
+    mixed = alpha * posterior + (1 - alpha) * (said + missing * posterior)
+    return mixed / mixed.sum(dim=1, keepdim=True)
 
 
 def _soft_labels_and_statistics(

@@ -289,7 +289,10 @@ def objective_of(
     if own is not None:
         return own(edge_index, known, teacher_logits), {}
     targets = smoother.train_targets(edge_index, known, dtype=torch.float32, validate=False)
-    return SoftTargets(known.train_only().index, targets.rows), targets.statistics
+    index, rows = known.train_only().index, targets.rows
+    if targets.other_nodes is not None and targets.other_rows is not None:
+        index, rows = torch.cat([index, targets.other_nodes]), torch.cat([rows, targets.other_rows])
+    return SoftTargets(index, rows), targets.statistics
 
 
 def _history(entry: Round[TrainingOutcome], statistics: Mapping[str, Any]) -> RoundHistory:
