@@ -31,7 +31,7 @@ def test_it_tells_what_is_there_and_what_to_do_about_the_rest(here: Here, tmp_pa
     findings = found(here("doctor", "--json", cwd=tmp_path))
     assert findings["soft labels"]["state"] == "ok"
     assert findings["cli"]["said"].startswith("typer ")
-    assert findings["at hand"]["said"] == "karate, csbm-homophilic, csbm-heterophilic"
+    assert findings["at hand"]["said"] == "karate, csbm-homophilic, csbm-heterophilic, csbm-no-signal"
     assert "postel fetch cora" in findings["not at hand"]["todo"]
     assert findings["cache"]["said"].startswith(str(tmp_path / "cache"))
     assert findings["postel.sqlite"]["state"] == "lacking"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postel.datasets.catalog import CATALOG
-from postel.datasets.synthetic import csbm, heterophilic, homophilic, ring
+from postel.datasets.synthetic import csbm, heterophilic, homophilic, no_signal, ring
 from postel.errors import InputError
 
 
@@ -76,6 +76,7 @@ def test_catalog_graphs_are_the_fingerprinted_ones_and_what_they_claim():
     for name, make, low, high in (
         ("csbm-homophilic", homophilic, 0.6, 0.8),
         ("csbm-heterophilic", heterophilic, 0, 0.1),
+        ("csbm-no-signal", no_signal, 0.15, 0.25),
     ):
         graph = make()
         assert graph.fingerprint() == CATALOG[name].fingerprint
@@ -84,6 +85,7 @@ def test_catalog_graphs_are_the_fingerprinted_ones_and_what_they_claim():
     rows = conditional(heterophilic())
     apart = [np.abs(rows[a] - rows[b]).sum() / 2 for a in range(5) for b in range(a)]
     assert min(apart) > 0.3
+    assert np.abs(conditional(no_signal()) - 0.2).max() < 0.05
 
 
 def test_no_class_is_empty():

@@ -34,7 +34,7 @@ NEEDS: dict[str, Options] = {
         datasets=("karate",), backbones=("gcn", "mlp"), splits=2, budget="2", max_epochs=6, workers=1
     ),
     **dict.fromkeys(
-        ("table-iterations", "table-gains"),
+        ("table-iterations", "table-gains", "table-calibrated"),
         Options(datasets=("karate",), backbones=("gcn", "mlp"), splits=2, budget="fixed", max_epochs=6, workers=1),
     ),
     "figure-loss-all": Options(datasets=("karate", "csbm-homophilic"), splits=1, max_epochs=6, workers=1),
@@ -47,6 +47,8 @@ COUNTS = {
     "table-time": 8,
     "table-likelihood": 5,
     "table-ablation": 7,
+    "table-calibrated": 4,
+    "table-calibrated-ablation": 13,
     "figure-loss": 2,
     "figure-loss-all": 6,
     "figure-iterations": 1,

@@ -229,6 +229,13 @@ _ENTRIES = (
         "892c6a49ff42028c2def243b7842956f",
         normalise=False,
     ),
+    Entry(
+        "csbm-no-signal",
+        "synthetic: neighbors say nothing about a node's class",
+        ("embedded",),
+        "8f61d7867b3de2d59389269ce33c4c0e",
+        normalise=False,
+    ),
 )
 
 CATALOG: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}

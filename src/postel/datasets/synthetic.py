@@ -100,6 +100,14 @@ def heterophilic() -> StoredGraph:
     return csbm(1500, ring(5, beside=0.4, own=0.04), mean_degree=8.0, signal=1.5, seed=2)
 
 
+def no_signal() -> StoredGraph:
+    """Make the catalog's ``csbm-no-signal``: whatever a node's class, its neighbors are of every class alike.
+
+    Only features tell a class, and a method that listens to neighbors can but lose.
+    """
+    return csbm(1500, np.full((5, 5), 0.2), mean_degree=6.0, signal=1.5, seed=3)
+
+
 def ring(num_classes: int, beside: float, own: float) -> NDArray[np.float64]:
     """Make the compatibility of classes on a ring.
 

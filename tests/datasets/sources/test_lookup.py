@@ -99,7 +99,7 @@ def test_other_splits_than_the_published_ones_are_refused(entry, tiny, cache):
 
 
 @pytest.mark.usefixtures("dead_network")
-@pytest.mark.parametrize("name", ["karate", "csbm-homophilic", "csbm-heterophilic"])
+@pytest.mark.parametrize("name", ["karate", "csbm-homophilic", "csbm-heterophilic", "csbm-no-signal"])
 def test_embedded_graphs_need_nothing(name, cache):
     found = obtain(CATALOG[name])
     assert found.where == "embedded" and found.graph.fingerprint() == CATALOG[name].fingerprint

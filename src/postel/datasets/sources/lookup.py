@@ -145,6 +145,7 @@ def _embedded(name: str) -> StoredGraph:
         "karate": upstream.karate,
         "csbm-homophilic": synthetic.homophilic,
         "csbm-heterophilic": synthetic.heterophilic,
+        "csbm-no-signal": synthetic.no_signal,
     }
     return makers[name]()
 
