@@ -12,6 +12,7 @@ import tempfile
 import weakref
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,16 @@ def archive_files(folder: str | Path) -> list[Path]:
 def open_results(path: str | Path) -> Store:
     """The store at ``path``: a file, or the folder of an archive, which is read into a file that goes with it."""
     path = Path(path)
-    return read_archive(path) if path.is_dir() else Store(path)
+    if not path.is_dir():
+        return Store(path)
+    stats = [(file.stat().st_mtime_ns, file.stat().st_size) for file in archive_files(path) if file.is_file()]
+    return _opened(path, path.resolve(), tuple(stats))
+
+
+@lru_cache(maxsize=1)
+def _opened(folder: Path, place: Path, stats: tuple[tuple[int, int], ...]) -> Store:
+    """Read a folder once while its files stay as they are: a process may make many tables of one."""
+    return read_archive(folder)
 
 
 def read_archive(folder: str | Path, into: str | Path | None = None) -> Store:
