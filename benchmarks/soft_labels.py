@@ -24,7 +24,7 @@ from torch import Tensor
 from postel import KnownLabels, PosteL
 from postel.smoothers.postel import posterior_soft_labels
 from postel.statistics import class_counts, conditional, count_edges, prior
-from postel.training.classifier import objective_of
+from postel.training.fitting import objective_of
 
 CLASSES = 47
 TRAIN_SHARE = 0.08

@@ -30,7 +30,12 @@ def test_pseudo_labels_replace_earlier_ones_and_keep_training_labels() -> None:
         (torch.tensor([[0], [1]]), torch.tensor([True, True]), None, "y must be a tensor of shape"),
         (torch.tensor([0, 1]), torch.tensor([1, 1]), None, "boolean tensor"),
         (torch.tensor([0, 1]), [True, True], None, "boolean tensor"),
-        (torch.tensor([0, 1]), torch.tensor([True]), None, r"one entry per node \(2\), got 1"),
+        (
+            torch.tensor([0, 1]),
+            torch.tensor([True]),
+            None,
+            r"boolean tensor of shape \[2\], got bool of shape \[1\]",
+        ),
         (torch.tensor([0, 1]), torch.tensor([False, False]), None, "no training node"),
         (torch.tensor([0, 0]), torch.tensor([True, True]), None, "at least 2 classes"),
         (torch.tensor([0, 3]), torch.tensor([True, True]), 3, r"lie in \[0, 2\], got 3"),

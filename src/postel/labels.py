@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from postel.errors import InputError
+from postel.graph_input import node_index
 
 UNKNOWN = -1
 
@@ -49,7 +50,7 @@ class KnownLabels:
 
         Args:
             y: The class of each node, int64 [N].
-            mask: True for training nodes, bool [N].
+            mask: True for training nodes, bool [N], or the ids of the training nodes, int64 [M].
             num_classes: Number of classes; the largest training class plus one without it.
 
         Returns:
@@ -60,11 +61,7 @@ class KnownLabels:
         """
         if not isinstance(y, Tensor) or y.dim() != 1:
             raise InputError(f"y must be a tensor of shape [N], got {_describe(y)}")
-        if not isinstance(mask, Tensor) or mask.dtype != torch.bool or mask.dim() != 1:
-            raise InputError(f"train_mask must be a boolean tensor of shape [N], got {_describe(mask)}")
-        if mask.numel() != y.numel():
-            raise InputError(f"train_mask must have one entry per node ({y.numel()}), got {mask.numel()}")
-        index = mask.to(y.device).nonzero().view(-1)
+        index = node_index("train_mask", mask, y.numel()).to(y.device)
         return cls.from_index(index, y[index], num_nodes=y.numel(), num_classes=num_classes)
 
     @classmethod

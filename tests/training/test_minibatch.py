@@ -170,9 +170,9 @@ def test_a_mask_reaches_the_compiled_loader_as_ids(monkeypatch):
     ("nodes", "sentence"),
     [
         (torch.tensor([True, False]), r"input_nodes must be a boolean tensor of shape \[120\]"),
-        (torch.tensor([0.0]), "input_nodes must be an integer tensor"),
-        (torch.tensor([[0]]), "input_nodes must be an integer tensor"),
-        ([0], "input_nodes must be an integer tensor"),
+        (torch.tensor([0.0]), r"input_nodes must be a boolean tensor of shape \[120\] or node ids"),
+        (torch.tensor([[0]]), r"input_nodes must be a boolean tensor of shape \[120\] or node ids"),
+        ([0], r"input_nodes must be a boolean tensor of shape \[120\] or node ids"),
         (torch.tensor([0, 120]), r"input_nodes must name nodes in \[0, 119\], got 120"),
         (torch.tensor([-1]), r"input_nodes must name nodes in \[0, 119\], got -1"),
     ],

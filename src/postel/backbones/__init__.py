@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable
 from typing import Any
 
 from torch import nn
 
 from postel.backbones.base import Backbone
 from postel.backbones.custom import Custom
+from postel.backbones.user_model import ModelFn, make_module
 from postel.checks import did_you_mean
 from postel.errors import InputError
 
@@ -25,8 +25,6 @@ _HOMES = {
     "ordered_gnn": "OrderedGNN",
 }
 BACKBONES = tuple(_HOMES)
-
-ModelFn = Callable[[int, int], nn.Module]
 
 __all__ = ["BACKBONES", "Backbone", "Custom", "ModelFn", "backbone_class", "make_backbone"]
 
@@ -50,19 +48,23 @@ def backbone_class(name: str) -> type[Backbone]:
     if name not in _HOMES:
         hint = did_you_mean(name, BACKBONES)
         raise InputError(
-            f"unknown backbone {name!r}; {hint}choose one of {', '.join(BACKBONES)}, or pass a function"
+            f"unknown backbone {name!r}; {hint}choose one of {', '.join(BACKBONES)}, or pass a class or a function"
         )
     return getattr(importlib.import_module(f"postel.backbones.{name}"), _HOMES[name])
 
 
-def make_backbone(backbone: str | ModelFn, in_channels: int, out_channels: int, **arguments: Any) -> Backbone:
+def make_backbone(
+    backbone: str | ModelFn | nn.Module, in_channels: int, out_channels: int, **arguments: Any
+) -> Backbone:
     """Make a fresh backbone; its weights come from torch's global generator.
 
     Args:
-        backbone: A name, or a function ``model_fn(in_channels, out_channels)`` that returns a module.
+        backbone: A name, or a user's own model: a class such as ``torch_geometric.nn.GCN``, a function
+            ``model_fn(in_channels, out_channels)`` that returns a module, or an instance, which is copied and
+            reset.
         in_channels: Number of features of a node.
         out_channels: Number of classes.
-        **arguments: Further arguments of the backbone or of the function.
+        **arguments: Further arguments of the backbone, the class or the function.
 
     Returns:
         The backbone; a user's module is wrapped in one.
@@ -74,13 +76,9 @@ def make_backbone(backbone: str | ModelFn, in_channels: int, out_channels: int, 
         >>> make_backbone("gcn", 4, 2, hidden=8).last
         Linear(8, 2)
     """
-    if callable(backbone):
-        module = backbone(in_channels, out_channels, **arguments)
-        if isinstance(module, Backbone):
-            return module
-        if not isinstance(module, nn.Module):
-            raise InputError(f"model_fn must return a torch module, got {type(module).__name__}")
-        return Custom(module, in_channels, out_channels)
+    if not isinstance(backbone, str):
+        module = make_module(backbone, in_channels, out_channels, arguments)
+        return module if isinstance(module, Backbone) else Custom(module, in_channels, out_channels)
     cls = backbone_class(backbone)
     known = [name for name in inspect.signature(cls).parameters if name not in ("in_channels", "out_channels")]
     for name in arguments:

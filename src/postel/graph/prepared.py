@@ -14,6 +14,7 @@ from postel.errors import InputError
 from postel.graph import operators
 from postel.graph.features import DENSE_ABOVE, Features
 from postel.graph.sparse import SparseMatrix
+from postel.graph_input import check_graph, edges_of
 
 T = TypeVar("T")
 
@@ -135,7 +136,8 @@ def prepare(
         (4, SparseMatrix(4x4, 8 entries, symmetric))
     """
     x: Any = getattr(data, "x", None)
-    edge_index: Any = getattr(data, "edge_index", None)
+    check_graph(data)
+    edge_index = edges_of(data)
     check_features(x, data)
     check_edges(edge_index, x.shape[0])
     if isinstance(x, Tensor) and x.layout == torch.strided:

@@ -16,6 +16,7 @@ from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import remove_self_loops
 
 from postel.errors import InputError
+from postel.graph_input import check_graph, edges_of
 from postel.labels import KnownLabels
 from postel.settings import Accept, EvidenceKind
 from postel.statistics import check_edge_index
@@ -147,7 +148,7 @@ class Smoother(BaseTransform):
         """Add ``soft_y`` to a graph; calling the transform hands over a shallow copy of the caller's object.
 
         Args:
-            data: A graph with ``edge_index``, ``y`` and ``train_mask``.
+            data: A graph with ``edge_index`` or ``adj_t``, ``y`` and ``train_mask``, a mask or node ids.
 
         Returns:
             ``data`` with ``soft_y``, float32 [N, K].
@@ -156,7 +157,7 @@ class Smoother(BaseTransform):
             InputError: If something is missing or has the wrong shape or type.
         """
         known = known_labels(data, self.num_classes)
-        data.soft_y = self.soft_labels(data.edge_index, known, dtype=torch.float32)
+        data.soft_y = self.soft_labels(edges_of(data), known, dtype=torch.float32)
         return data
 
     def with_pseudo_labels(self, data: Data, pseudo_labels: Tensor) -> Data:
@@ -165,7 +166,7 @@ class Smoother(BaseTransform):
         Training nodes keep their own labels, so a model's most probable classes can be passed as they are.
 
         Args:
-            data: A graph with ``edge_index``, ``y`` and ``train_mask``.
+            data: A graph with ``edge_index`` or ``adj_t``, ``y`` and ``train_mask``, a mask or node ids.
             pseudo_labels: One class per node, int64 [N]; -1 for a node without one.
 
         Returns:
@@ -185,7 +186,7 @@ class Smoother(BaseTransform):
         index = (candidates != -1).nonzero().view(-1)
         known = known.with_pseudo(index, candidates[index])
         out = copy.copy(data)
-        out.soft_y = self.soft_labels(data.edge_index, known, dtype=torch.float32)
+        out.soft_y = self.soft_labels(edges_of(data), known, dtype=torch.float32)
         return out
 
 
@@ -193,7 +194,7 @@ def known_labels(data: Data, num_classes: int | None = None) -> KnownLabels:
     """Take the training labels out of a graph; no other label is looked at.
 
     Args:
-        data: A graph with ``edge_index``, ``y`` and ``train_mask``.
+        data: A graph with ``edge_index`` or ``adj_t``, ``y`` and ``train_mask``, a mask or node ids.
         num_classes: Number of classes; without it ``data.num_classes``, and where that is missing too the largest
             training label plus one.
 
@@ -203,12 +204,13 @@ def known_labels(data: Data, num_classes: int | None = None) -> KnownLabels:
     Raises:
         InputError: If something is missing or has the wrong shape or type.
     """
+    check_graph(data)
     for name, what in (
         ("edge_index", "the edges, int64 [2, E]"),
         ("y", "the classes, int64 [N]"),
-        ("train_mask", "a boolean tensor [N] that is True for training nodes"),
+        ("train_mask", "a boolean tensor [N] that is True for training nodes, or their ids"),
     ):
-        if getattr(data, name, None) is None:
+        if (edges_of(data) if name == "edge_index" else getattr(data, name, None)) is None:
             raise InputError(f"data has no {name}: set data.{name} to {what}")
     y, mask = data.y, data.train_mask
     if isinstance(y, Tensor) and y.dim() == 2 and y.size(1) == 1:

@@ -2,62 +2,91 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from postel.backbones import Backbone, ModelFn, backbone_class, make_backbone
 from postel.errors import InputError
 from postel.graph import Graph, LabelledGraph, LargeGraph, prepare
+from postel.graph_input import check_graph, edges_of, node_index
 from postel.labels import KnownLabels
 from postel.smoothers import OneHot, Smoother
+from postel.training.fitting import check_device, history_of, objective_of
 from postel.training.loop import train
 from postel.training.metrics import Scores, Watch, evaluate
 from postel.training.minibatch import BatchedGraph, layerwise_logits
-from postel.training.node_sets import labelled_sets, mask_index
+from postel.training.node_sets import labelled_sets
 from postel.training.objective import Objective, SoftTargets
-from postel.training.pseudo_labels import Round, iterate_pseudo_labels
-from postel.training.result import Result, RoundHistory
+from postel.training.parameters import Parameters
+from postel.training.pseudo_labels import iterate_pseudo_labels
+from postel.training.result import Result
 from postel.training.rounds import plan_rounds
 from postel.training.seeding import derive_seed
 from postel.training.settings import Settings
 from postel.training.tracking import TrainingOutcome
 
 
-class NodeClassifier:
-    """A backbone trained on soft labels.
+class NodeClassifier(Parameters):
+    """A backbone trained on soft labels, in the manner of a scikit-learn estimator.
 
-    ``backbone`` is a name (``postel.backbones.BACKBONES``) or a function ``model_fn(in_channels, out_channels)``
-    that returns a module called as ``module(x, edge_index)``; ``backbone_args`` go to either. ``smoother`` is a
-    soft-label method, one-hot labels if None. ``pseudo_labels`` is False, True (until the validation loss stops
-    falling) or a number of rounds; a method whose soft labels do not depend on pseudo-labels is trained once.
     A method that measures itself against one-hot labels (``accept``, see :class:`~postel.CalibratedPosteL`) is
     trained on these first.
-    With ``batch_size``, for graphs too large for full-batch steps, each step sees that many training nodes and
-    ``num_neighbors`` sampled sources of them at each hop; evaluation is then layer by layer, on the CPU.
 
-    >>> from torch_geometric.data import Data
-    >>> edges = torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]])
-    >>> mask = torch.tensor([True, False, True, False])
-    >>> y = torch.tensor([0, 0, 1, 1])
-    >>> data = Data(x=torch.eye(4), edge_index=edges, y=y, train_mask=mask, val_mask=~mask)
-    >>> model = NodeClassifier("gcn", max_epochs=50).fit(data)
-    >>> model.predict(data).tolist(), model.score(data, data.val_mask)
-    ([0, 0, 1, 1], 1.0)
+    Args:
+        backbone: A name (``postel.backbones.BACKBONES``), or your own network: a class such as
+            ``torch_geometric.nn.GCN``, a function ``model_fn(in_channels, out_channels)`` that returns a module,
+            or an instance, which is copied and reset for every training. Modules are called as
+            ``module(x, edge_index)``.
+        smoother: A soft-label method; one-hot labels if None.
+        pseudo_labels: True (until the validation loss stops falling), False or a number of rounds. A method whose
+            soft labels do not depend on pseudo-labels is trained once whatever it is.
+        lr: Learning rate.
+        weight_decay: Weight decay.
+        max_epochs: Epochs at most.
+        stopping: The stop rule, ``"window-mean"`` or ``"patience"``.
+        window: Epochs that the stop rule looks back.
+        backbone_args: Further arguments of the backbone, as ``{"hidden": 32}``.
+        num_classes: Number of classes, where the graph does not say it and the last ones have neither a training
+            nor a validation node.
+        batch_size: For graphs too large for full-batch steps: how many training nodes a step sees, with
+            ``num_neighbors`` sampled sources of them at each hop. Evaluation is then layer by layer, on the CPU.
+        num_neighbors: How many sources are sampled at each hop; -1 for all.
+        device: The torch device.
+        seed: Seed of weights, dropout and sampling.
+        progress: Whether to show a bar of epochs.
+
+    Attributes:
+        result_: The scores of the fitted model on validation and test nodes, and what it took.
+        history_: The curves and statistics of every round.
+        epochs_: Epochs run in all.
+        logits_: Logits of the graph it was fitted on, [N, K].
+        classes_: The classes, an array [K].
+        n_features_in_: Number of features.
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> edges = torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]])
+        >>> mask = torch.tensor([True, False, True, False])
+        >>> y = torch.tensor([0, 0, 1, 1])
+        >>> data = Data(x=torch.eye(4), edge_index=edges, y=y, train_mask=mask, val_mask=~mask)
+        >>> model = NodeClassifier("gcn", max_epochs=50).fit(data)
+        >>> model.predict(data).tolist(), model.score(data, data.val_mask)
+        ([0, 0, 1, 1], 1.0)
     """
 
     def __init__(
         self,
-        backbone: str | ModelFn = "gcn",
+        backbone: str | ModelFn | nn.Module = "gcn",
         *,
         smoother: Smoother | None = None,
-        pseudo_labels: bool | int = False,
+        pseudo_labels: bool | int = True,
         lr: float = 0.01,
         weight_decay: float = 5e-4,
         max_epochs: int = 1000,
@@ -87,19 +116,6 @@ class NodeClassifier:
         self.seed = seed
         self.progress = progress
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's arguments by name."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-
-    def set_params(self, **params: Any) -> NodeClassifier:
-        """The same object with some of the constructor's arguments changed."""
-        known = self.get_params()
-        for name, value in params.items():
-            if name not in known:
-                raise InputError(f"NodeClassifier has no argument {name!r}; it takes {', '.join(known)}")
-            setattr(self, name, value)
-        return self
-
     def fit(self, data: Any) -> NodeClassifier:
         """Train on a graph.
 
@@ -124,7 +140,7 @@ class NodeClassifier:
         known = KnownLabels.from_index(index, classes, num_nodes=graph.num_nodes, num_classes=num_classes)
         watch = Watch(sets, graph.num_nodes)
         make = self._maker(graph.num_features, num_classes)
-        edge_index = data.edge_index.to(graph.device)
+        edge_index = edges_of(data).to(graph.device)
         teachers: list[TrainingOutcome] = []
         statistics: dict[int, Mapping[str, Any]] = {}
 
@@ -152,10 +168,9 @@ class NodeClassifier:
         seconds = time.perf_counter() - started  # making the soft labels counts too
         best = labelling.best.outcome
         self.backbone_ = best.backbone
-        self.num_features_ = graph.num_features
-        self.num_classes_ = num_classes
+        self._remember_sizes(graph.num_features, num_classes)
         self.logits_ = best.logits
-        self.history_ = [_history(entry, statistics[entry.number]) for entry in labelling.rounds]
+        self.history_ = [history_of(entry, statistics[entry.number]) for entry in labelling.rounds]
         trained = [*teachers, *(entry.outcome for entry in labelling.rounds)]
         self.epochs_ = sum(outcome.epochs for outcome in trained)
         val_logits = best.logits[sets["val"][0]]
@@ -175,7 +190,7 @@ class NodeClassifier:
         return self
 
     def decision_function(self, data: Any) -> Tensor:
-        """The logits of every node.
+        """Compute the logits of every node.
 
         Args:
             data: A ``Data``, a labelled graph or a prepared graph (:func:`postel.graph.prepare`).
@@ -198,46 +213,94 @@ class NodeClassifier:
             return backbone.eval()(graph)
 
     def predict_proba(self, data: Any) -> Tensor:
-        """Class probabilities of every node [N, K]."""
+        """Compute class probabilities.
+
+        Args:
+            data: The graph, as in :meth:`decision_function`.
+
+        Returns:
+            One distribution per node, [N, K].
+        """
         return torch.softmax(self.decision_function(data), 1)
 
     def predict(self, data: Any) -> Tensor:
-        """The most probable class of every node [N]."""
+        """Predict the most probable class of every node.
+
+        Args:
+            data: The graph, as in :meth:`decision_function`.
+
+        Returns:
+            The classes, int64 [N].
+        """
         return self.decision_function(data).argmax(1)
 
     def score(self, data: Any, mask: Tensor | None = None) -> float:
-        """Accuracy on the nodes of ``mask`` [N], or on those of ``data.test_mask``."""
+        """Compute the accuracy on some nodes.
+
+        Args:
+            data: A graph with labels ``y``.
+            mask: The nodes, a boolean mask [N] or their ids; those of ``data.test_mask`` without it.
+
+        Returns:
+            The accuracy, in [0, 1].
+        """
         if mask is None:
             mask = getattr(data, "test_mask", None)
         return self.evaluate(data, mask).accuracy
 
     def evaluate(self, data: Any, mask: Any) -> Scores:
-        """All metrics on the nodes of ``mask`` [N]."""
-        index = mask_index("mask", mask, data.y.shape[0])
+        """Compute all metrics on some nodes.
+
+        Args:
+            data: A graph with labels ``y``.
+            mask: The nodes: a boolean mask [N], or their ids.
+
+        Returns:
+            The scores.
+
+        Raises:
+            InputError: If ``mask`` is neither or selects no node, or the model does not fit the graph.
+        """
+        check_graph(data)
+        index = node_index("mask", mask, data.y.shape[0])
         return evaluate(self.decision_function(data).cpu(), index.cpu(), data.y.view(-1).cpu()[index.cpu()])
 
     def save(self, path: str | Path) -> None:
-        """Write the fitted model to the folder ``path``: weights as safetensors, the rest as JSON."""
+        """Write the fitted model to a folder: weights as safetensors, the rest as JSON.
+
+        Args:
+            path: The folder; an earlier model there is replaced, other files are not.
+        """
         from postel.training.model_folder import save_model
 
         self._fitted()
         save_model(self, Path(path))
 
     @classmethod
-    def load(cls, path: str | Path, *, backbone: ModelFn | None = None, device: str = "cpu") -> NodeClassifier:
-        """The model that :meth:`save` wrote; a model around a user's own module needs its function again."""
+    def load(
+        cls, path: str | Path, *, backbone: ModelFn | nn.Module | None = None, device: str = "cpu"
+    ) -> NodeClassifier:
+        """Read the model that :meth:`save` wrote.
+
+        Args:
+            path: The folder.
+            backbone: The class, function or instance of a user's own network, which a folder does not hold.
+            device: Where the model goes.
+
+        Returns:
+            The fitted model.
+
+        Raises:
+            InputError: If the folder holds no model, is damaged or does not fit this version.
+        """
         from postel.training.model_folder import load_model
 
         return load_model(cls, Path(path), backbone, device)
 
-    def __repr__(self) -> str:
-        defaults = {name: p.default for name, p in inspect.signature(type(self)).parameters.items()}
-        told = [f"{name}={value!r}" for name, value in self.get_params().items() if value != defaults[name]]
-        return f"NodeClassifier({', '.join(told)})"
-
     def _prepared(self, data: Any) -> tuple[Graph, Callable[..., TrainingOutcome]]:
         """The graph to evaluate on, and the function that trains on it."""
-        _check_device(self.device)
+        check_device(self.device)
+        check_graph(data)
         ready = data.graph if isinstance(data, LabelledGraph) else data if isinstance(data, Graph) else None
         if self.batch_size is None:
             graph = prepare(data, device=self.device) if ready is None else self._on_device(ready)
@@ -259,63 +322,16 @@ class NodeClassifier:
         if isinstance(self.backbone, str):
             backbone_class(self.backbone)
         elif not callable(self.backbone):
-            raise InputError(f"backbone must be a name or a function, got {type(self.backbone).__name__}")
+            got = type(self.backbone).__name__
+            raise InputError(f"backbone must be a name, a class, a function or a torch module, got {got}")
         return lambda: make_backbone(self.backbone, in_channels, out_channels, **(self.backbone_args or {}))
+
+    def _remember_sizes(self, num_features: int, num_classes: int) -> None:
+        self.num_features_ = self.n_features_in_ = num_features
+        self.num_classes_ = num_classes
+        self.classes_ = np.arange(num_classes)
 
     def _fitted(self) -> Backbone:
         if not hasattr(self, "backbone_"):
             raise InputError("this NodeClassifier is not fitted yet; call fit(data) first")
         return self.backbone_
-
-
-def objective_of(
-    smoother: Smoother, edge_index: Tensor, known: KnownLabels, teacher_logits: Callable[[], Tensor]
-) -> tuple[Objective, Mapping[str, Any]]:
-    """What a run with this soft-label method minimises, and the statistics that it rests on.
-
-    A method may offer ``objective(edge_index, known, teacher_logits)``; otherwise its soft labels are fixed
-    targets.
-
-    Args:
-        smoother: The soft-label method.
-        edge_index: The edge entries, int64 [2, E], checked before.
-        known: Training labels, and pseudo-labels from the second round on.
-        teacher_logits: A function that trains the same backbone on one-hot labels and returns its logits [N, K].
-
-    Returns:
-        The objective, and the method's statistics by name (:class:`~postel.smoothers.TrainTargets`).
-    """
-    own = getattr(smoother, "objective", None)
-    if own is not None:
-        return own(edge_index, known, teacher_logits), {}
-    targets = smoother.train_targets(edge_index, known, dtype=torch.float32, validate=False)
-    index, rows = known.train_only().index, targets.rows
-    if targets.other_nodes is not None and targets.other_rows is not None:
-        index, rows = torch.cat([index, targets.other_nodes]), torch.cat([rows, targets.other_rows])
-    return SoftTargets(index, rows), targets.statistics
-
-
-def _history(entry: Round[TrainingOutcome], statistics: Mapping[str, Any]) -> RoundHistory:
-    outcome = entry.outcome
-    return RoundHistory(
-        round=entry.number,
-        val_loss=outcome.val_loss,
-        improved=entry.improved,
-        best_epoch=outcome.best_epoch,
-        epochs=outcome.epochs,
-        seconds=outcome.seconds,
-        curves=outcome.curves,
-        statistics=statistics,
-        agreement=entry.agreement,
-        temperature=entry.judgement.temperature,
-        val_loss_scaled=entry.judgement.scaled_loss,
-    )
-
-
-def _check_device(device: Any) -> None:
-    try:
-        kind = torch.device(device).type
-    except (RuntimeError, TypeError) as error:
-        raise InputError(f"device must be a torch device such as 'cpu' or 'cuda', got {device!r}") from error
-    if kind == "cuda" and not torch.cuda.is_available():
-        raise InputError(f"device={device!r} was asked for, but torch finds no GPU here; use device='cpu'")

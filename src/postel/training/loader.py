@@ -12,9 +12,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from postel.checks import check_count
-from postel.errors import InputError
 from postel.graph import Neighbors
-from postel.training.node_sets import mask_index
+from postel.graph_input import check_graph, edges_of, node_index
 from postel.training.sampling import NeighborSampler
 from postel.training.seeding import derive_seed
 
@@ -58,7 +57,8 @@ class NeighborBatches:
     ) -> None:
         check_count("batch_size", batch_size)
         if neighbors is None:
-            neighbors = Neighbors.from_edge_index(data.edge_index, data.num_nodes)
+            check_graph(data)
+            neighbors = Neighbors.from_edge_index(edges_of(data), data.num_nodes)
         self.attributes = {
             name: value
             for name, value in data.to_dict().items()
@@ -156,14 +156,7 @@ def node_ids(nodes: Tensor | None, num_nodes: int) -> Tensor:
     """
     if nodes is None:
         return torch.arange(num_nodes)
-    if isinstance(nodes, Tensor) and nodes.dtype == torch.bool:
-        return mask_index("input_nodes", nodes, num_nodes)
-    if not isinstance(nodes, Tensor) or nodes.is_floating_point() or nodes.is_complex() or nodes.dim() != 1:
-        raise InputError("input_nodes must be an integer tensor [M] of node ids or a boolean mask [N]")
-    if nodes.numel() and (int(nodes.min()) < 0 or int(nodes.max()) >= num_nodes):
-        wrong = int(nodes.min()) if int(nodes.min()) < 0 else int(nodes.max())
-        raise InputError(f"input_nodes must name nodes in [0, {num_nodes - 1}], got {wrong}")
-    return nodes.long()
+    return node_index("input_nodes", nodes, num_nodes)
 
 
 def compiled_sampler() -> bool:

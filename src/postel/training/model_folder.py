@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from postel.backbones import BACKBONES, Backbone, ModelFn, make_backbone
 from postel.errors import InputError, require_extra
@@ -42,7 +42,7 @@ def save_model(model: NodeClassifier, folder: Path) -> None:
     safetensors = require_extra("safetensors.torch", "training")
     state = {name: tensor.detach().cpu().contiguous() for name, tensor in model.backbone_.state_dict().items()}
     weights = safetensors.save(state)
-    params = model.get_params()
+    params = model.get_params(deep=False)
     params["backbone"] = params["backbone"] if isinstance(params["backbone"], str) else None
     params["smoother"] = _smoother_card(params["smoother"])
     card = {
@@ -91,13 +91,15 @@ def _is_card(path: Path) -> bool:
     return isinstance(card, dict) and card.get("format") == FORMAT
 
 
-def load_model(cls: type[NodeClassifier], folder: Path, backbone: ModelFn | None, device: str) -> NodeClassifier:
+def load_model(
+    cls: type[NodeClassifier], folder: Path, backbone: ModelFn | nn.Module | None, device: str
+) -> NodeClassifier:
     """Read a model from a folder, ready to predict.
 
     Args:
         cls: The class of the model.
         folder: The folder that :func:`save_model` wrote.
-        backbone: The function that makes the network, if it is a user's own module.
+        backbone: The class, function or instance of a user's own network, if it is one.
         device: Where to put the network.
 
     Returns:
@@ -141,7 +143,7 @@ def load_model(cls: type[NodeClassifier], folder: Path, backbone: ModelFn | None
     ) as error:
         raise InputError(f"{folder} is damaged or does not fit this version: {_first_line(error)}") from error
     model.backbone_ = network.to(device).eval()
-    model.num_features_, model.num_classes_ = card["num_features"], card["num_classes"]
+    model._remember_sizes(card["num_features"], card["num_classes"])
     model.epochs_, model.result_ = card["epochs"], result
     return model
 

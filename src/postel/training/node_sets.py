@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 
 from postel.errors import InputError
 from postel.graph import LabelledGraph
+from postel.graph_input import node_index
 
 
 def labelled_sets(
@@ -49,7 +50,8 @@ def labelled_sets(
         mask = getattr(data, f"{name}_mask", None)
         if mask is None and name == "test":
             continue
-        index = mask_index(f"data.{name}_mask", mask, y.numel()).to(device)
+        # In ascending order, so that ids and the mask of the same nodes give the same bytes.
+        index = node_index(f"data.{name}_mask", mask, y.numel()).to(device).sort().values
         if index.numel() == 0:
             if name == "test":
                 continue
@@ -72,28 +74,3 @@ def labelled_sets(
         hint = "" if stated else ": no training or validation node has it, so set num_classes"
         raise InputError(f"labels must lie in [0, {num_classes - 1}], got {largest}{hint}")
     return sets, num_classes
-
-
-def mask_index(name: str, mask: Any, num_nodes: int) -> Tensor:
-    """Return the ids of the nodes that a mask selects.
-
-    Args:
-        name: What an error message calls the mask.
-        mask: The mask, boolean [N].
-        num_nodes: Number of nodes N.
-
-    Returns:
-        The ids, int64.
-
-    Raises:
-        InputError: If the mask has the wrong type or shape.
-
-    Example:
-        >>> mask_index("mask", torch.tensor([False, True]), 2).tolist()
-        [1]
-    """
-    if not isinstance(mask, Tensor) or mask.dtype != torch.bool or tuple(mask.shape) != (num_nodes,):
-        got = f"{mask.dtype} of shape {list(mask.shape)}" if isinstance(mask, Tensor) else type(mask).__name__
-        hint = f"; choose a split, as in {name}[:, 0]" if isinstance(mask, Tensor) and mask.dim() == 2 else ""
-        raise InputError(f"{name} must be a boolean tensor of shape [{num_nodes}], got {got}{hint}")
-    return mask.nonzero().view(-1)

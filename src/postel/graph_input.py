@@ -1,0 +1,137 @@
+"""What a user hands over as a graph: the checks of its kind, its edges in whichever form, and sets of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Dataset, HeteroData
+
+from postel.errors import InputError
+
+
+def check_graph(data: Any) -> None:
+    """Check that something is one graph with one kind of nodes.
+
+    Args:
+        data: What a user gave as a graph.
+
+    Raises:
+        InputError: If it is a ``HeteroData``, a dataset, a list of graphs or a batch loader.
+
+    Example:
+        >>> check_graph(HeteroData())
+        Traceback (most recent call last):
+            ...
+        postel.errors.InputError: data is a HeteroData, whose nodes are of several kinds; soft labels need one ...
+    """
+    if isinstance(data, HeteroData):
+        raise InputError(
+            "data is a HeteroData, whose nodes are of several kinds; soft labels need one kind: give "
+            "data.to_homogeneous() with train_mask and y, or a Data made of one node type and its own edges"
+        )
+    if isinstance(data, Dataset):
+        raise InputError(f"data is a dataset of {len(data)} graphs; take one, as in dataset[0]")
+    if isinstance(data, Sequence) and not isinstance(data, str):
+        raise InputError(
+            f"data is a {type(data).__name__} of {len(data)} items; give one graph at a time, or join graphs with "
+            "torch_geometric.data.Batch.from_data_list"
+        )
+    if data is None or isinstance(data, Tensor | str):
+        raise InputError(f"data must be a torch_geometric Data, got {type(data).__name__}")
+
+
+def edges_of(data: Any) -> Any:
+    """Return the edge entries of a graph, from ``edge_index`` or from ``adj_t``.
+
+    ``torch_geometric.transforms.ToSparseTensor`` replaces ``edge_index`` by the transposed adjacency ``adj_t``, in
+    which row i holds the sources of i. It is read whether it is a torch sparse tensor or a ``SparseTensor`` of
+    torch-sparse.
+
+    Args:
+        data: A graph with ``edge_index`` or ``adj_t``.
+
+    Returns:
+        The entries (source, target) as a tensor [2, E], not checked; None if the graph has neither.
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> adjacency = torch.tensor([[0.0, 1.0], [0.0, 0.0]]).to_sparse_csr()
+        >>> edges_of(Data(adj_t=adjacency)).tolist()
+        [[1], [0]]
+    """
+    edge_index = getattr(data, "edge_index", None)
+    if edge_index is not None:
+        # A torch_geometric EdgeIndex is a tensor with more to it, which not every operation knows.
+        return edge_index.as_tensor() if hasattr(edge_index, "as_tensor") else edge_index
+    adjacency = getattr(data, "adj_t", None)
+    if adjacency is None:
+        return None
+    row, column, _ = _coordinates(adjacency)
+    return torch.stack([column, row])
+
+
+def node_index(name: str, nodes: Any, num_nodes: int) -> Tensor:
+    """Turn a boolean mask or node ids, as OGB's ``split_idx`` has them, into ids.
+
+    Args:
+        name: What the set is called, for the error.
+        nodes: A boolean mask [N], or ids, an integer tensor [M].
+        num_nodes: Number of nodes, N.
+
+    Returns:
+        The ids, int64 [M]; those of a mask are ascending, ids stay in their order.
+
+    Raises:
+        InputError: If it is neither, or names a node twice or one that there is not.
+
+    Example:
+        >>> node_index("mask", torch.tensor([False, True]), 2).tolist()
+        [1]
+        >>> node_index("train_mask", torch.tensor([2, 0]), 3).tolist()
+        [2, 0]
+    """
+    if not isinstance(nodes, Tensor) or nodes.is_floating_point() or nodes.is_complex() or nodes.dim() != 1:
+        hint = f"; choose a split, as in {name}[:, 0]" if isinstance(nodes, Tensor) and nodes.dim() == 2 else ""
+        raise InputError(
+            f"{name} must be a boolean tensor of shape [{num_nodes}] or node ids, got {_describe(nodes)}{hint}"
+        )
+    if nodes.dtype == torch.bool:
+        if nodes.numel() != num_nodes:
+            raise InputError(f"{name} must be a boolean tensor of shape [{num_nodes}], got {_describe(nodes)}")
+        return nodes.nonzero().view(-1)
+    # A mask of 0 and 1 that lost its type would be read as the nodes 0 and 1.
+    if nodes.dtype == torch.uint8:
+        raise InputError(f"{name} is uint8, which may be a mask or node ids; use {name}.bool() or {name}.long()")
+    index = nodes.to(torch.int64)
+    if index.numel():
+        low, high = int(index.min()), int(index.max())
+        if low < 0 or high >= num_nodes:
+            raise InputError(f"{name} must name nodes in [0, {num_nodes - 1}], got {low if low < 0 else high}")
+        if index.unique().numel() != index.numel():
+            raise InputError(
+                f"{name} names a node twice: ids must differ, and a mask must be a boolean tensor ({name}.bool())"
+            )
+    return index
+
+
+def _coordinates(adjacency: Any) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Return rows, columns and values of a sparse matrix of torch or torch-sparse."""
+    if not isinstance(adjacency, Tensor):
+        if not callable(getattr(adjacency, "coo", None)):
+            raise InputError(f"data.adj_t must be a sparse matrix, got {type(adjacency).__name__}")
+        row, column, value = adjacency.coo()
+        return row, column, value
+    if adjacency.layout == torch.strided:
+        raise InputError("data.adj_t must be a sparse matrix, got a dense tensor; use data.edge_index")
+    entries = adjacency.to_sparse_coo().coalesce()
+    row, column = entries.indices()
+    return row, column, entries.values()
+
+
+def _describe(value: object) -> str:
+    if isinstance(value, Tensor):
+        return f"{value.dtype} of shape {list(value.shape)}".replace("torch.", "")
+    return type(value).__name__
