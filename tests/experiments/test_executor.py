@@ -122,7 +122,7 @@ def test_killed_workers_are_nobodys_fault(store: Store, monkeypatch: pytest.Monk
 def test_what_another_study_is_running_is_waited_for(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     ours: list[str] = []
     with Claims(store) as theirs:
-        assert theirs.take(SPECS[0].key) == "ours"
+        assert theirs.take(SPECS[0].key) == "claimed"
 
         def finish() -> None:
             time.sleep(0.5)
@@ -156,25 +156,25 @@ def test_a_claim_ends_with_its_process_its_block_and_its_lease(
         os._exit(0)
     os.waitpid(dead, 0)
     with Claims(store) as ours:
-        assert ours.take("a") == "ours"
-        assert Claims(store).take("a") == "theirs"
+        assert ours.take("a") == "claimed"
+        assert Claims(store).take("a") == "busy"
     with Claims(store) as theirs:
-        assert theirs.take("a") == "ours"
+        assert theirs.take("a") == "claimed"
     monkeypatch.setattr(claims, "this_process", lambda: "elsewhere - 1 2")
     elsewhere = Claims(store, lease=0.3)
     monkeypatch.undo()
-    assert elsewhere.take("b") == "ours"  # and nobody renews it
+    assert elsewhere.take("b") == "claimed"  # and nobody renews it
     with Claims(store) as ours:
-        assert ours.take("b") == "theirs"
+        assert ours.take("b") == "busy"
         time.sleep(0.4)
-        assert ours.take("b") == "ours"
+        assert ours.take("b") == "claimed"
 
 
 def test_a_claim_is_renewed_while_its_block_goes_on(store: Store) -> None:
     with Claims(store, lease=0.4) as ours:
         ours.take("a")
         time.sleep(1.2)
-        assert Claims(store).take("a") == "theirs"
+        assert Claims(store).take("a") == "busy"
 
 
 def test_a_process_number_that_is_used_again_is_not_taken_for_its_owner() -> None:

@@ -1,4 +1,4 @@
-"""How much may be tried for each method: the same for all of them."""
+"""The budget of a search: what may be spent on each method, the same for all methods of a comparison."""
 
 from __future__ import annotations
 
@@ -31,11 +31,14 @@ class Budget:
 
     @classmethod
     def parse(cls, text: str | int) -> Budget:
-        """Returns the budget that a user wrote.
+        """Read a budget as commands write it.
 
         Args:
             text: ``400`` (trainings), ``30m`` (minutes), ``standard``, ``grid`` or ``fixed``; ``16t`` (trials)
                 names cells of version 0.1, which can be shown and not run.
+
+        Returns:
+            The budget.
 
         Raises:
             InputError: If it is none of these, or 0.
@@ -66,11 +69,14 @@ class Budget:
         return {"fixed": "no search", "grid": "the full grid", "standard": "standard rungs"}[self.kind]
 
     def text(self, spent: str, given: Mapping[str, object]) -> str:
-        """Returns the budget and what was spent of it, to be printed beside every number that it led to.
+        """Return the budget and what was spent of it, to be printed beside every number that it led to.
 
         Args:
             spent: What the rungs did, in words; empty without a search.
             given: Settings that were set by hand.
+
+        Returns:
+            One phrase.
 
         Example:
             >>> Budget("trainings", 400).text("72 of 72 settings on 3 splits", {})
@@ -79,6 +85,6 @@ class Budget:
             'no search: defaults but lr=1'
         """
         if self.kind == "fixed":
-            told = " ".join(f"{name}={value}" for name, value in given.items())
-            return f"no search: defaults but {told}" if told else "no search: default settings"
+            settings = " ".join(f"{name}={value}" for name, value in given.items())
+            return f"no search: defaults but {settings}" if settings else "no search: default settings"
         return f"{self.limit}: {spent}"

@@ -1,4 +1,4 @@
-"""A question and its answer: what was asked of a method, what was chosen, what that took, and its runs."""
+"""Cells of tables: a question about a method, the setting that was chosen, what the search spent, and the runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from postel.experiments.spec import MethodSpec, RunSpec
 #: The settings of a run, beside those of its method, that a search may choose or a user may fix.
 SETTINGS = ("lr", "weight_decay", "backbone_args", "max_epochs", "stopping", "window")
 
-#: Mark of a cell that was stored without what had been asked: no question can be matched with it.
+#: Mark of a cell that was stored without its question, so that no question can be matched with it.
 QUESTION_UNKNOWN = "question-unknown"
 #: Mark of a cell most of whose models predict one class for every test node.
 ONE_CLASS = "one_class"
@@ -25,29 +25,29 @@ ONE_CLASS = "one_class"
 
 @dataclass(frozen=True)
 class Question:
-    """What was asked: which setting of a method is best on a dataset, and how good is it?
+    """A question that a cell answers: which setting of a method is best on a dataset, and how good is it?
 
-    Everything that is open is searched on validation nodes within the budget. Two questions are the same if their
-    keys are. A fingerprint, budget or number of search splits that is None is left open, as plans of tables do:
-    any cell that agrees with the rest answers it.
+    Every setting that is not fixed is searched on validation nodes within the budget. Two questions are the same
+    if their keys are. A fingerprint, budget or number of search splits of None matches any, as in plans of tables:
+    any cell that agrees with the rest is an answer.
 
     Args:
         dataset: A dataset's name or the path of a graph file.
         backbone: The network.
-        method: The soft-label method with what is fixed of it.
+        method: The soft-label method with those of its hyper-parameters that are fixed.
         pseudo_labels: Whether, or for how many rounds, pseudo-labels are used.
         protocol: How nodes are split.
         recipe: How the graph is prepared.
-        fixed: Settings that are not searched, by flat name (``lr``, ``backbone_args.hidden``); defaults are left
-            out, so that spelling one out makes no difference.
+        fixed: Settings that are not searched, by flat name (``lr``, ``backbone_args.hidden``); defaults are
+            removed, so that spelling one out makes no difference.
         splits: The splits that the chosen setting is run on.
         budget: What the search may spend; None for any.
         search_splits: How many of the splits the search compares settings on; None for any.
         fingerprint: The graph's fingerprint; None for any.
 
     Example:
-        >>> asked = Question("cora", "gcn", MethodSpec(name="uniform"), fixed={"lr": 0.05, "max_epochs": 1000})
-        >>> asked.fixed, asked.topic == Question("cora", "gcn", MethodSpec(name="uniform")).topic
+        >>> question = Question("cora", "gcn", MethodSpec(name="uniform"), fixed={"lr": 0.05, "max_epochs": 1000})
+        >>> question.fixed, question.topic == Question("cora", "gcn", MethodSpec(name="uniform")).topic
         ({'lr': 0.05}, False)
     """
 
@@ -65,17 +65,17 @@ class Question:
 
     def __post_init__(self) -> None:
         defaults = {name: entry.default for name, entry in RunSpec.model_fields.items()}
-        told = {name: value for name, value in self.fixed.items() if value != defaults.get(name, _NO_DEFAULT)}
-        object.__setattr__(self, "fixed", told)
+        fixed = {name: value for name, value in self.fixed.items() if value != defaults.get(name, _NO_DEFAULT)}
+        object.__setattr__(self, "fixed", fixed)
 
     @cached_property
     def topic(self) -> str:
-        """A hash of what is asked, whatever is spent on it: without splits, budget and fingerprint."""
+        """A hash of the question without splits, budget and fingerprint: what it is about, whatever it costs."""
         return content_key(self._topic())
 
     @cached_property
     def key(self) -> str:
-        """A hash of all of it: equal questions have equal keys, in every process and release."""
+        """A hash of all fields: equal questions have equal keys, in every process and release."""
         budget = None if self.budget is None else asdict(self.budget)
         cost = {"splits": list(self.splits), "budget": budget, "search_splits": self.search_splits}
         return content_key({**self._topic(), **cost, "fingerprint": self.fingerprint})
@@ -119,21 +119,28 @@ class Setting:
 
     @classmethod
     def of(cls, spec: RunSpec) -> Setting:
-        """Returns the setting that ``spec`` runs."""
+        """Return the setting that a spec runs.
+
+        Args:
+            spec: A run's spec.
+
+        Returns:
+            The setting.
+        """
         return cls(method=spec.method, **{name: getattr(spec, name) for name in SETTINGS})
 
     def training(self) -> dict[str, Any]:
-        """Returns the settings beside the method's, as plain values."""
+        """Return the settings beside the method's, as plain values."""
         return {name: getattr(self, name) for name in SETTINGS}
 
 
 @dataclass(frozen=True)
 class Rung:
-    """One step of a search by rungs: so many settings, each trained on so many splits.
+    """One stage of a search by rungs: some settings, each trained on the same number of splits.
 
     Args:
         tried: How many settings were trained in it.
-        splits: On how many splits each of them has then been trained.
+        splits: On how many splits each of them had been trained by its end.
         trainings: How many trainings it cost.
     """
 
@@ -150,10 +157,10 @@ class Spent:
         trials: How many settings were tried.
         search_splits: On how many splits they were compared.
         text: The budget and what was spent of it, in words, for people only.
-        trainings: How many trainings it cost; None where that was not counted.
+        trainings: How many trainings it cost; None if they were not counted.
         rungs: What each rung tried and cost; empty for a search without rungs.
-        method_searched: Whether settings of the method, and not of the network alone, were compared; None where
-            that was not kept.
+        method_searched: Whether settings of the method, and not of the network alone, were compared; None if
+            that was not stored.
     """
 
     trials: int = 0
@@ -170,14 +177,15 @@ class Cell:
 
     Args:
         key: The key under which a store has it.
-        question: What was asked, nothing of it open.
+        question: The question; nothing in it is left open.
         chosen: The setting that was chosen, or given.
         spent: What the search has spent.
         run_keys: The keys of the chosen setting's runs, one per split.
         validation: Mean ``accuracy`` and ``loss`` on validation nodes of the search splits.
         failed: How many runs of the chosen setting failed.
-        target: What it was run for (``table-main``, ``tune``); empty where runs alone make up the cell.
-        marks: What a reader must know of it, as :data:`ONE_CLASS`.
+        target: What it was run for (``table-main``, ``tune``); empty if the cell is made of runs that nobody
+            searched.
+        marks: What a reader must know about it, such as :data:`ONE_CLASS`.
         rows: The runs, in the order of splits; empty until :meth:`with_rows`.
     """
 
@@ -194,12 +202,19 @@ class Cell:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Cell:
-        """Returns the cell that :meth:`as_dict`, or an earlier release, turned into plain values."""
+        """Make a cell from stored values.
+
+        Args:
+            values: The plain values of :meth:`as_dict`, of this or an earlier release.
+
+        Returns:
+            The cell, without rows.
+        """
         chosen = MethodSpec(**values["method"])
         marks = tuple(values.get("marks", ()))
-        asked = values.get("asked")
-        if asked is None:
-            asked = {"method": chosen.name, "params": chosen.params, "fixed": {}}
+        stored = values.get("asked")
+        if stored is None:
+            stored = {"method": chosen.name, "params": chosen.params, "fixed": {}}
             marks = (*marks, QUESTION_UNKNOWN)
         budget = values["budget"]
         names = ("dataset", "backbone", "pseudo_labels", "protocol", "recipe")
@@ -208,8 +223,8 @@ class Cell:
             question=Question(
                 **{name: values[name] for name in names},
                 fingerprint=values.get("fingerprint"),
-                method=MethodSpec(name=asked["method"], params=asked["params"]),
-                fixed=asked["fixed"],
+                method=MethodSpec(name=stored["method"], params=stored["params"]),
+                fixed=stored["fixed"],
                 splits=tuple(values["splits"]),
                 budget=Budget(budget["kind"], budget["amount"]),
                 search_splits=budget["search_splits"],
@@ -231,7 +246,7 @@ class Cell:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns plain values, as stores and archives keep them; names that have no value are left out."""
+        """Return plain values, as stores and archives hold them; fields without a value are left out."""
         question, spent = self.question, self.spent
         budget: dict[str, Any] = {
             "kind": question.budget.kind if question.budget else "fixed",
@@ -246,7 +261,7 @@ class Cell:
             budget["rungs"] = [asdict(rung) for rung in spent.rungs]
         if spent.method_searched is not None:
             budget["method_searched"] = spent.method_searched
-        asked = {
+        stored_question = {
             "method": question.method.name,
             "params": question.method.params,
             "pseudo_labels": question.pseudo_labels,
@@ -263,7 +278,7 @@ class Cell:
             "method": self.chosen.method.model_dump(mode="json"),
             "pseudo_labels": question.pseudo_labels,
             "settings": self.chosen.training(),
-            **({} if QUESTION_UNKNOWN in self.marks else {"asked": asked}),
+            **({} if QUESTION_UNKNOWN in self.marks else {"asked": stored_question}),
             "budget": budget,
             "validation": dict(self.validation),
             "splits": list(question.splits),
@@ -274,14 +289,24 @@ class Cell:
         }
 
     def with_rows(self, rows: Iterable[Row]) -> Cell:
-        """Returns the same cell with ``rows``, put into the order of their splits."""
+        """Return the same cell with rows.
+
+        Args:
+            rows: The runs of the chosen setting, in any order.
+
+        Returns:
+            The cell with its rows in the order of their splits.
+        """
         return replace(self, rows=tuple(sorted(rows, key=lambda row: row.split)))
 
     def answers(self, question: Question) -> bool:
-        """Returns whether this cell is an answer to ``question``, however many of its splits were run.
+        """Tell whether this cell is an answer to a question, however many of its splits were run.
 
         Args:
-            question: What is asked; what it leaves open is not compared.
+            question: The question; fields of None match anything.
+
+        Returns:
+            Whether it is.
         """
         own = self.question
         return (
@@ -295,19 +320,25 @@ class Cell:
         )
 
     def completes(self, question: Question) -> bool:
-        """Returns whether nothing of ``question`` is left to run: an answer to it on every split.
+        """Tell whether nothing of a question is left to run: this cell answers it on every split.
 
         Args:
-            question: What is asked.
+            question: The question.
+
+        Returns:
+            Whether it does.
         """
         splits = set(question.splits)
         return self.answers(question) and splits <= set(self.question.splits) and len(self.run_keys) >= len(splits)
 
     def score(self, metric: str = "accuracy") -> Score:
-        """Returns a metric of the test nodes over its splits, in percent.
+        """Return a metric of the test nodes over its splits, in percent.
 
         Args:
             metric: The name of a field of :class:`~postel.training.metrics.Scores`.
+
+        Returns:
+            The score.
         """
         return Score({row.split: row.percent(metric) for row in self.rows})
 
@@ -318,7 +349,7 @@ class Cell:
 
     @cached_property
     def majority(self) -> float:
-        """The mean share of the test nodes' most frequent class in percent: what one constant answer scores."""
+        """The mean share of the test nodes' most frequent class in percent: what a constant prediction scores."""
         return self.score("majority").mean
 
     @property
@@ -328,7 +359,7 @@ class Cell:
 
     @property
     def allowance(self) -> tuple[Budget | None, int | None]:
-        """Budget and search splits: equal where a comparison is fair."""
+        """Budget and number of search splits; a comparison of two cells is fair if theirs are equal."""
         return self.question.budget, self.question.search_splits
 
     @property
@@ -338,23 +369,26 @@ class Cell:
 
     @property
     def has_collapsed(self) -> bool:
-        """Whether most of them do."""
+        """Whether most of its models predict one class for every test node."""
         return 2 * self.collapsed > len(self.rows)
 
     def mean(self, name: str) -> float:
-        """Returns the mean of a field of its rows' :class:`~postel.training.result.Result`.
+        """Return the mean of a field of its rows' :class:`~postel.training.result.Result`.
 
         Args:
-            name: A numeric field, as ``seconds`` or ``improved_rounds``.
+            name: A numeric field, such as ``seconds`` or ``improved_rounds``.
+
+        Returns:
+            The mean over rows.
         """
         return sum(float(getattr(row.result, name)) for row in self.rows) / len(self.rows)
 
 
 def cells_of_rows(rows: Iterable[Row]) -> list[Cell]:
-    """Returns a cell for every setting of rows that nobody searched, as ``postel compare`` leaves them.
+    """Make cells of runs that no search chose, such as those of ``postel compare``: one cell per setting.
 
     Args:
-        rows: Runs with test scores. Of several seeds on one split the lowest speaks: a split is one point.
+        rows: Runs with test scores. Of several seeds on one split only the lowest counts.
 
     Returns:
         The cells with their rows, in the order in which their settings appear.
@@ -388,7 +422,13 @@ def _cell_of_rows(key: str, rows: list[Row]) -> Cell:
 
 
 def content_key(values: Mapping[str, Any]) -> str:
-    """Returns a short hash of plain values: equal ones have equal hashes, in every process and release.
+    """Return a short hash of plain values: equal ones have equal hashes, in every process and release.
+
+    Args:
+        values: Plain values by name; their order makes no difference.
+
+    Returns:
+        The hash, 24 hexadecimal digits.
 
     Example:
         >>> content_key({"a": 1, "b": 2}) == content_key({"b": 2, "a": 1}) != content_key({"a": True, "b": 2})

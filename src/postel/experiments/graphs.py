@@ -1,4 +1,4 @@
-"""The graphs of a study: each is read, checked and prepared once in a process, and its splits share it."""
+"""The graphs of a study: each process reads, checks and prepares a graph once, and its splits share it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from postel.datasets.storage.stored_graph import StoredGraph, masks_fingerprint
 from postel.graph import Graph, LabelledGraph, prepare
 
 # A study goes through its datasets one after another; more would only fill the memory.
-_KEPT = 2
+_CACHED = 2
 
 # A file's path, time of its last change in nanoseconds, and size.
 _Stamp = tuple[str, int, int] | None
@@ -37,14 +37,14 @@ class StudyGraph:
 
     @functools.cached_property
     def graph(self) -> Graph:
-        """The prepared graph, on the CPU; made on first use, then kept with the operators made from it."""
+        """The prepared graph, on the CPU; it is made on first use and then reused with its operators."""
         return prepare(SimpleNamespace(x=self.read.x, edge_index=self.read.edge_index, y=self.read.y))
 
     def split(self, split: int, protocol: str = "paper") -> LabelledGraph:
-        """The graph with the masks of a split.
+        """Return the graph with the masks of a split.
 
         Args:
-            split: Its number.
+            split: The number of the split.
             protocol: How nodes are split; one of ``postel.datasets.PROTOCOLS``.
 
         Returns:
@@ -58,53 +58,53 @@ class StudyGraph:
 
 
 def study_graph(dataset: str, data_root: str | None = None, recipe: str = "paper") -> StudyGraph:
-    """The dataset ready for runs, kept for the next ones of this process; a file that changed is read again.
+    """Return a dataset ready for runs; the next run of this process reuses it unless its file has changed.
 
     Args:
         dataset: A name of the catalog, or the path of a graph file.
-        data_root: The folder of graph files, ``POSTEL_DATA``'s if None.
+        data_root: The folder of graph files; that of ``POSTEL_DATA`` if None.
         recipe: ``"paper"`` or ``"sound"``.
 
     Returns:
         The shared graph.
 
     Raises:
-        InputError: If there is no such dataset, or its file is not what its fingerprint says.
+        InputError: If there is no such dataset, or its file does not match its fingerprint.
     """
-    kept = _study_graph(dataset, data_root, recipe, _stamp(dataset, data_root))
-    kept.read.warn()
-    return kept
+    graph = _study_graph(dataset, data_root, recipe, _stamp(dataset, data_root))
+    graph.read.warn()
+    return graph
 
 
 def graph_of(dataset: str, data_root: str | None = None) -> StoredGraph:
-    """The stored graph of a dataset, shared with the runs of this process.
+    """Return the stored graph of a dataset, shared with the runs of this process.
 
     Args:
         dataset: A name of the catalog, or the path of a graph file.
-        data_root: The folder of graph files, ``POSTEL_DATA``'s if None.
+        data_root: The folder of graph files; that of ``POSTEL_DATA`` if None.
 
     Returns:
         The graph before any recipe.
 
     Raises:
-        InputError: If there is no such dataset, or its file is not what its fingerprint says.
+        InputError: If there is no such dataset, or its file does not match its fingerprint.
     """
     return _stored(dataset, data_root, _stamp(dataset, data_root))[0]
 
 
 def run_fingerprint(dataset: str, protocol: str, data_root: str | None = None) -> str:
-    """What names the data of a run: the graph, and the splits where the run takes them from the user's own file.
+    """Return the fingerprint of a run's data: that of the graph, and of its splits if they are the user's own.
 
-    Generated splits follow from the graph, and published ones of the catalog are checked when they are read: their
-    runs are named by the graph alone, as they always were.
+    Generated splits follow from the graph, and published ones of the catalog are checked when they are read: the
+    graph alone identifies their runs.
 
     Args:
         dataset: A name of the catalog, or the path of a graph file.
         protocol: How nodes are split.
-        data_root: The folder of graph files, ``POSTEL_DATA``'s if None.
+        data_root: The folder of graph files; that of ``POSTEL_DATA`` if None.
 
     Returns:
-        The graph's fingerprint, with that of its splits after a plus sign where they decide.
+        The graph's fingerprint, followed by a plus sign and that of its splits if they come from the user's file.
 
     Raises:
         InputError: If there is no such protocol.
@@ -130,11 +130,11 @@ def _stamp(dataset: str, data_root: str | None) -> _Stamp:
     return str(Path(path).resolve()), state.st_mtime_ns, state.st_size
 
 
-@functools.lru_cache(maxsize=_KEPT)
+@functools.lru_cache(maxsize=_CACHED)
 def _stored(dataset: str, data_root: str | None, stamp: _Stamp) -> tuple[StoredGraph, Entry]:
     return open_graph(dataset, data_root=data_root)
 
 
-@functools.lru_cache(maxsize=_KEPT)
+@functools.lru_cache(maxsize=_CACHED)
 def _study_graph(dataset: str, data_root: str | None, recipe: str, stamp: _Stamp) -> StudyGraph:
     return StudyGraph(under_recipe(*_stored(dataset, data_root, stamp), recipe))

@@ -23,7 +23,14 @@ _EXACT_PAIRS = 14
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean with its bootstrap interval; ``single`` if it is one value, of which nobody knows how sure it is."""
+    """A mean with its interval.
+
+    Args:
+        mean: The mean.
+        low: The lower end.
+        high: The upper end.
+        single: Whether the mean is of a single value, whose uncertainty is unknown.
+    """
 
     mean: float
     low: float
@@ -57,13 +64,26 @@ class PairedDifference:
 def bootstrap_interval(
     values: Sequence[float], *, level: float = 0.95, resamples: int = 10_000, seed: int = 0
 ) -> Interval:
-    """The mean of ``values`` with the percentile interval of the means of ``resamples`` resamples.
+    """Return a mean with its bootstrap percentile interval.
 
     The paper's code takes 1000 resamples and reports :attr:`Interval.larger_side`.
 
-    >>> interval = bootstrap_interval([0.80, 0.82, 0.81, 0.79])
-    >>> round(interval.mean, 4), round(interval.low, 4), round(interval.high, 4)
-    (0.805, 0.795, 0.815)
+    Args:
+        values: At least one value.
+        level: The interval's level.
+        resamples: How many resamples to draw.
+        seed: Where the draws come from.
+
+    Returns:
+        The mean with its interval.
+
+    Raises:
+        ValueError: If there is no value.
+
+    Example:
+        >>> interval = bootstrap_interval([0.80, 0.82, 0.81, 0.79])
+        >>> round(interval.mean, 4), round(interval.low, 4), round(interval.high, 4)
+        (0.805, 0.795, 0.815)
     """
     sample = np.asarray(values, dtype=np.float64)
     if sample.size == 0:
@@ -76,12 +96,21 @@ def bootstrap_interval(
 
 
 def sign_flip_p_value(differences: Sequence[float], *, resamples: int = 100_000, seed: int = 0) -> float:
-    """Two-sided p-value of no difference: how often flipping signs of pairs gives a mean as far from 0.
+    """Return the two-sided p-value of no difference: how often flipping signs gives a mean as far from 0.
 
-    Exact for up to 14 pairs, by seeded resampling beyond.
+    It is exact for up to 14 pairs; beyond that, signs are drawn at random.
 
-    >>> sign_flip_p_value([1.0, 2.0, 3.0])
-    0.25
+    Args:
+        differences: One difference per pair.
+        resamples: How many draws to make, if not all flips are tried.
+        seed: Where the draws come from.
+
+    Returns:
+        The p-value.
+
+    Example:
+        >>> sign_flip_p_value([1.0, 2.0, 3.0])
+        0.25
     """
     pairs = np.asarray(differences, dtype=np.float64)
     observed = abs(pairs.sum())
@@ -98,7 +127,7 @@ def sign_flip_p_value(differences: Sequence[float], *, resamples: int = 100_000,
 def resampled_t(
     differences: Sequence[float], *, ratio: float = NOMINAL_RATIO, level: float = 0.95
 ) -> tuple[Interval, float]:
-    """Returns the interval and two-sided p-value of a mean difference over splits that share nodes.
+    """Return the interval and two-sided p-value of a mean difference over splits that share nodes.
 
     The variance of the mean is ``(1 / J + ratio)`` times that of the J differences, where independent splits would
     have ``1 / J``: more splits of the same nodes never make it arbitrarily sure.
@@ -125,7 +154,7 @@ def resampled_t(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Returns p-values corrected for their number, so that all of them together err in 5 % of tables.
+    """Return p-values corrected for their number, so that all of them together err in 5 % of tables.
 
     Args:
         p_values: The p-values of the lines of one table.
@@ -146,7 +175,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def paired_difference(
     ours: Sequence[float], theirs: Sequence[float], *, ratio: float = NOMINAL_RATIO, seed: int = 0
 ) -> PairedDifference:
-    """Returns what ``ours`` gains over ``theirs``, value by value of the same splits.
+    """Return what ``ours`` gains over ``theirs``, value by value of the same splits.
 
     Args:
         ours: One value per split.

@@ -1,8 +1,8 @@
-"""The results model: a row is one run, a question is what was asked, a cell is its answer.
+"""The results model: a row is one run, and a cell is the answer to a question about a method.
 
 Data flows one way: a spec is run and gives a row; rows and a chosen setting make a cell; a cell has scores;
-tables, figures and pages are functions of cells and their scores. Everything here is frozen and free of input and
-output.
+tables, figures and pages are functions of cells and their scores. Everything here is frozen, reads nothing and
+writes nothing.
 """
 
 from postel.experiments.cells import (

@@ -1,4 +1,4 @@
-"""A run and what came of it: the row, its rounds, or its failure."""
+"""The outcome of a run: its row with all its rounds, or its failure."""
 
 from __future__ import annotations
 
@@ -43,17 +43,24 @@ class Round:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Round:
-        """Returns the round that was stored as ``values``; names that it does not know are left out."""
+        """Make a round from stored values.
+
+        Args:
+            values: The fields by name; names that this release does not know are ignored.
+
+        Returns:
+            The round.
+        """
         return cls(**{entry.name: values[entry.name] for entry in fields(cls) if entry.name in values})
 
     def loss(self, nodes: str) -> list[float]:
-        """Returns the loss of every epoch against the true labels.
+        """Return the loss of every epoch against the true labels.
 
         Args:
             nodes: ``"train"``, ``"val"`` or ``"test"``.
 
         Returns:
-            One value per epoch; empty if the curve was not kept.
+            One value per epoch; empty if the curve was not stored.
         """
         return self.curves["loss"].get(nodes) or []
 
@@ -68,8 +75,8 @@ class Row:
         result: Metrics of the best round, and what it took.
         collapsed: Whether the model predicts one class for every test node.
         made_by: Versions and machine.
-        rounds: Curves of every round; None where they were not kept.
-        hits: Which validation nodes were right, one digit per node; None where that was not kept.
+        rounds: Curves of every round; None if they were not stored.
+        hits: Which validation nodes were right, one digit per node; None if that was not stored.
     """
 
     key: str
@@ -82,7 +89,14 @@ class Row:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Row:
-        """Returns the row that :meth:`as_dict` turned into plain values."""
+        """Make a row from stored values.
+
+        Args:
+            values: The plain values of :meth:`as_dict`.
+
+        Returns:
+            The row.
+        """
         rounds = values.get("rounds")
         return cls(
             key=values["key"],
@@ -95,7 +109,7 @@ class Row:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns plain values, as stores keep them; without ``rounds`` and ``hits`` where there are none."""
+        """Return plain values, as stores hold them; without ``rounds`` and ``hits`` if there are none."""
         values: dict[str, Any] = {
             "key": self.key,
             "spec": self.spec.model_dump(mode="json"),
@@ -115,19 +129,22 @@ class Row:
 
     @property
     def best_round(self) -> Round | None:
-        """The round whose model was kept; None if rounds were not kept."""
+        """The round whose model was taken; None if rounds were not stored."""
         return None if self.rounds is None else self.rounds[self.result.best_round]
 
     def percent(self, metric: str) -> float:
-        """Returns a metric of the test nodes times 100.
+        """Return a metric of the test nodes in percent.
 
         Args:
             metric: The name of a field of :class:`~postel.training.metrics.Scores`.
+
+        Returns:
+            The metric times 100.
         """
         return 100 * float(getattr(self.result.test, metric))
 
     def without_rounds(self) -> Row:
-        """Returns the same row without its curves, which are most of its bytes."""
+        """Return the same row without its curves, which are most of its bytes."""
         return replace(self, rounds=None)
 
 
@@ -155,11 +172,18 @@ class Failure:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Failure:
-        """Returns the failure that :meth:`as_dict` turned into plain values."""
+        """Make a failure from stored values.
+
+        Args:
+            values: The plain values of :meth:`as_dict`.
+
+        Returns:
+            The failure.
+        """
         return cls(RunSpec(**values["spec"]), str(values["traceback"]), values["at"], values.get("made_by", {}))
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns plain values, as stores keep them."""
+        """Return plain values, as stores hold them."""
         spec, made_by = self.spec.model_dump(mode="json"), dict(self.made_by)
         return {"key": self.key, "at": self.at, "spec": spec, "traceback": self.traceback, "made_by": made_by}
 

@@ -108,7 +108,14 @@ class Score:
         return bootstrap_interval(self.values, resamples=PAPER_RESAMPLES).larger_side
 
     def gain_over(self, other: Score) -> Gain | None:
-        """Returns what it gains over ``other`` on the splits that both have; None if they share none."""
+        """Return what this score gains over another one on the splits that both have.
+
+        Args:
+            other: The score to compare with.
+
+        Returns:
+            The gain, or None if they share no split.
+        """
         shared = sorted(self.by_split.keys() & other.by_split.keys())
         if not shared:
             return None

@@ -1,4 +1,4 @@
-"""Who is running what: marks in the store that keep two studies from doing the same run."""
+"""Claims on runs: marks in the store that keep two studies from doing the same run at the same time."""
 
 from __future__ import annotations
 
@@ -12,23 +12,28 @@ from postel.errors import InputError
 from postel.experiments.store import Store
 from postel.owners import is_dead, this_process
 
-#: Seconds after which a claim that nobody renews is anybody's.
+#: Seconds after which a claim that is not renewed is void.
 LEASE = 60.0
 
 
 class Claims:
     """The claims of one study, renewed in the background until the block ends.
 
-    A claim is given up with the block, is void at once when its process is seen dead on this machine, and after
-    ``lease`` seconds when the process was on another one.
+    A claim ends with the block. If its process dies, it is void at once on the same machine, and after ``lease``
+    seconds on another one.
 
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store = Store(Path(folder) / "rows.sqlite")
-    ...     with Claims(store) as ours, Claims(store) as theirs:
-    ...         ours.take("a"), theirs.take("a"), theirs.take("b")
-    ('ours', 'theirs', 'ours')
+    Args:
+        store: The store that holds the runs.
+        lease: Seconds after which a claim that is not renewed is void.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = Store(Path(folder) / "rows.sqlite")
+        ...     with Claims(store) as first, Claims(store) as second:
+        ...         first.take("a"), second.take("a"), second.take("b")
+        ('claimed', 'busy', 'claimed')
     """
 
     def __init__(self, store: Store, lease: float = LEASE) -> None:
@@ -52,24 +57,32 @@ class Claims:
                 connection.execute("DELETE FROM claims WHERE owner = ?", (self.owner,))
         except InputError:
             if kind is None:
-                raise  # with an error under way, that one is told: a full disk hinders both
+                raise  # an error under way is the one to report: a full disk causes both
 
-    def take(self, key: str) -> Literal["ours", "theirs", "over"]:
-        """Whose the run is now; ``"over"`` if it has its row, or has failed since this block began."""
+    def take(self, key: str) -> Literal["claimed", "busy", "done"]:
+        """Claim a run unless another study has it.
+
+        Args:
+            key: The key of the run's spec.
+
+        Returns:
+            ``"claimed"`` if the run is now this study's, ``"busy"`` if another study is running it, ``"done"`` if
+            it has its row or has failed since this block began.
+        """
         now = time.time()
         with self.store.writing() as connection:
             if connection.execute("SELECT 1 FROM runs WHERE key = ?", (key,)).fetchone():
-                return "over"
+                return "done"
             if connection.execute(
                 "SELECT 1 FROM failures WHERE key = ? AND at >= ?", (key, self.since)
             ).fetchone():
-                return "over"
+                return "done"
             held = connection.execute("SELECT owner, expires FROM claims WHERE key = ?", (key,)).fetchone()
             if held and held[0] != self.owner and held[1] > now and not is_dead(held[0]):
-                return "theirs"
+                return "busy"
             claim = (key, self.owner, now + self.lease)
             connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", claim)
-        return "ours"
+        return "claimed"
 
     def _renew(self) -> None:
         while not self._over.wait(self.lease / 4):
@@ -78,4 +91,4 @@ class Claims:
                     expires = time.time() + self.lease
                     connection.execute("UPDATE claims SET expires = ? WHERE owner = ?", (expires, self.owner))
             except InputError:
-                continue  # the study's own next write tells of it
+                continue  # the study's own next write will raise it

@@ -1,4 +1,4 @@
-"""Executing one spec: load, train, and everything worth keeping of it as plain values."""
+"""Executes one spec: loads the data, trains the model, and makes the row."""
 
 from __future__ import annotations
 
@@ -38,10 +38,20 @@ if hasattr(os, "register_at_fork"):
 
 
 def execute(spec: RunSpec, data_root: str | None = None) -> Row:
-    """Returns the row of a spec: its scores, curves and conditional matrices, and where it was made.
+    """Run a spec.
 
     The run has one thread, whatever the caller's setting is, and no other run beside it in the process, so that it
     gives the same bytes everywhere.
+
+    Args:
+        spec: What to run.
+        data_root: The folder of graph files; that of ``POSTEL_DATA`` if None.
+
+    Returns:
+        The row: scores, curves and conditional matrices, and where it was made.
+
+    Raises:
+        InputError: If a setting does not fit, the data has changed, or the training diverges.
     """
     with alone_on_one_thread():
         return _execute(spec, data_root)
@@ -49,11 +59,7 @@ def execute(spec: RunSpec, data_root: str | None = None) -> Row:
 
 @contextlib.contextmanager
 def alone_on_one_thread() -> Iterator[None]:
-    """A scope in which torch has one thread and no run of this process is beside it; afterwards all is as before.
-
-    Returns:
-        A context manager.
-    """
+    """Give torch one thread, and let no other run of this process start, within a ``with`` block."""
     with _ALONE:
         threads = torch.get_num_threads()
         torch.set_num_threads(1)
@@ -64,11 +70,14 @@ def alone_on_one_thread() -> Iterator[None]:
 
 
 def classifier_of(spec: RunSpec, model_fn: ModelFn | None = None) -> NodeClassifier:
-    """Returns the unfitted model that a spec describes.
+    """Return the unfitted model that a spec describes.
 
     Args:
         spec: What to run.
         model_fn: A user's own network, which ``spec.backbone`` only names; None for one of this package.
+
+    Returns:
+        The model.
 
     Raises:
         InputError: If a setting does not fit.
@@ -91,7 +100,18 @@ def classifier_of(spec: RunSpec, model_fn: ModelFn | None = None) -> NodeClassif
 
 
 def load_data(spec: RunSpec, data_root: str | None = None) -> Any:
-    """The graph and split of a spec; refused if the graph is not the one that the spec was made for."""
+    """Load the graph and split of a spec.
+
+    Args:
+        spec: What is to be run.
+        data_root: The folder of graph files; that of ``POSTEL_DATA`` if None.
+
+    Returns:
+        The graph, with its masks.
+
+    Raises:
+        InputError: If the graph is not the one that the spec was made for.
+    """
     data = load_dataset(
         spec.dataset, split=spec.split, protocol=spec.protocol, recipe=spec.recipe, data_root=data_root
     )
@@ -100,12 +120,15 @@ def load_data(spec: RunSpec, data_root: str | None = None) -> Any:
 
 
 def row_of(spec: RunSpec, model: NodeClassifier, data: Any) -> Row:
-    """Returns what is kept of a fitted model.
+    """Return the row of a fitted model.
 
     Args:
-        spec: What it was trained by.
-        model: The model.
+        spec: The spec that it was trained by.
+        model: The fitted model.
         data: The graph and split that it was trained on.
+
+    Returns:
+        The row.
     """
     test = getattr(data, "test_mask", None)
     predicted = None if test is None else model.logits_[test].argmax(dim=1)
@@ -120,18 +143,21 @@ def row_of(spec: RunSpec, model: NodeClassifier, data: Any) -> Row:
 
 
 def _execute(spec: RunSpec, data_root: str | None) -> Row:
-    kept = study_graph(spec.dataset, data_root, spec.recipe)
+    graph = study_graph(spec.dataset, data_root, spec.recipe)
     _check_fingerprint(spec, data_root)
-    data = kept.split(spec.split, spec.protocol)
+    data = graph.split(spec.split, spec.protocol)
     return row_of(spec, trained(classifier_of(spec), data), data)
 
 
 def trained(model: NodeClassifier, data: Any) -> NodeClassifier:
-    """Returns ``model``, fitted to ``data``.
+    """Fit a model, and make sure that its training did not diverge.
 
     Args:
         model: An unfitted model.
         data: A graph with the masks of one split.
+
+    Returns:
+        The model.
 
     Raises:
         InputError: If its losses are not finite.

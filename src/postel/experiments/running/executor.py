@@ -1,4 +1,4 @@
-"""Running many specs: rows as they come, none run twice, no failure or death in the way of the rest."""
+"""Runs many specs: rows are stored as they come, none is run twice, and a failure does not stop the rest."""
 
 from __future__ import annotations
 
@@ -32,19 +32,31 @@ def run_all(
     on_failure: Callable[[RunSpec, str], None] = lambda spec, text: None,
     scheduler: str | None = None,
 ) -> list[Row]:
-    """The rows of ``specs`` in their order; those in ``store`` are taken from there, the others are run.
+    """Run specs, but for those whose rows are already in the store.
 
-    One process a core with one thread each is what a CPU does best with many small trainings; ``scheduler`` is
-    the address of a Dask cluster that is used instead. A run that fails is told to ``on_failure`` and the store
-    with its traceback, has no row, and is tried again by the next call. A run that another study on the same store
-    is busy with is waited for. ``on_row`` is told of every row, kept ones first; ``on_start`` of every run that is
-    handed out, from any thread.
+    A run that fails has no row and is tried again by the next call. A run that another study on the same store is
+    busy with is waited for.
 
-    >>> from postel.experiments.comparison import comparison_specs
-    >>> from postel.experiments.spec import MethodSpec
-    >>> specs = comparison_specs("karate", [MethodSpec(name="one_hot")], range(2), max_epochs=5)
-    >>> [row.split for row in run_all(specs, workers=1)]
-    [0, 1]
+    Args:
+        specs: What to run.
+        workers: How many processes, of one thread each. One per core is fastest for many small trainings; 1 runs
+            everything in this process.
+        data_root: The folder of graph files; that of ``POSTEL_DATA`` if None.
+        store: Where rows are read from and added to; None to store nothing.
+        on_row: Called with every row, those from the store first.
+        on_start: Called with every spec that is handed to a worker, from any thread.
+        on_failure: Called with the spec and the traceback of every run that fails.
+        scheduler: The address of a Dask cluster to run on instead of processes.
+
+    Returns:
+        The rows in the order of ``specs``, without those of failed runs.
+
+    Example:
+        >>> from postel.experiments.comparison import comparison_specs
+        >>> from postel.experiments.spec import MethodSpec
+        >>> specs = comparison_specs("karate", [MethodSpec(name="one_hot")], range(2), max_epochs=5)
+        >>> [row.split for row in run_all(specs, workers=1)]
+        [0, 1]
     """
     wanted = {spec.key: spec for spec in specs}
     study = _Study(store, on_row, on_start, on_failure)
@@ -64,7 +76,7 @@ def run_all(
 
 
 class _Study:
-    """What is known of a study's runs while it goes on."""
+    """The state of a study while it runs: its rows, its failures and its claims."""
 
     def __init__(
         self,
@@ -82,7 +94,7 @@ class _Study:
         self.error: Exception | None = None
 
     def run(self, missing: list[RunSpec], pool: Pool) -> None:
-        """Settle every spec of ``missing``."""
+        """Run specs until each has a row or a failure."""
         with ExitStack() as stack:
             if self.store is not None:
                 stack.enter_context(self.store.kept_open())
@@ -101,16 +113,16 @@ class _Study:
                     missing = self.unsettled(missing)
 
     def settle(self, row: Row) -> None:
-        """Take a row that is in the store, or that nobody keeps."""
+        """Take a row as the outcome of its spec."""
         self.rows[row.key] = row
         self.on_row(row)
 
     def unsettled(self, specs: Iterable[RunSpec]) -> list[RunSpec]:
-        """Those with neither row nor failure."""
+        """Return the specs that have neither a row nor a failure."""
         return [spec for spec in specs if spec.key not in self.rows and spec.key not in self.failed]
 
     def _wave(self, specs: Sequence[RunSpec], pool: Pool) -> bool:
-        """Run those that are free; whether there was any."""
+        """Run the specs that no other study is running; return whether there was any."""
         self.under_way = {}
         busy = False
         try:
@@ -133,13 +145,13 @@ class _Study:
         return busy
 
     def _claimed(self, specs: Sequence[RunSpec]) -> Iterator[RunSpec]:
-        """Those of ``specs`` that are free, each claimed at the moment it is handed out.
+        """Yield the specs that no other study is running, each claimed at the moment it is handed out.
 
-        The pool asks for them from threads of its own, where an exception would be lost: it is kept for later.
+        The pool asks for them from threads of its own, where an exception would be lost: it is raised later.
         """
         for spec in specs:
             try:
-                if self.claims is not None and self.claims.take(spec.key) != "ours":
+                if self.claims is not None and self.claims.take(spec.key) != "claimed":
                     continue
             except Exception as error:
                 self.error = error
@@ -155,7 +167,7 @@ class _Study:
         self.on_failure(spec, text)
 
     def _look(self, missing: list[RunSpec]) -> None:
-        """Take what other studies have done of ``missing`` since."""
+        """Take over what other studies have finished in the meantime."""
         assert self.store is not None and self.claims is not None
         for row in self.store.get(spec.key for spec in missing).values():
             self.settle(row)

@@ -29,7 +29,7 @@ _AHEAD = 2
 
 
 def can_fork() -> bool:
-    """Whether processes may be forked: on Linux without a GPU, whose threads a forked process would lack."""
+    """Tell whether processes may be forked: on Linux without a GPU, whose threads a forked process would lack."""
     return sys.platform == "linux" and not torch.cuda.is_available()
 
 
@@ -75,7 +75,7 @@ def _pool(workers: int, process: int, surroundings: tuple[Any, ...]) -> ProcessP
 
 
 def _surroundings() -> tuple[Any, ...]:
-    """What a worker takes over when it is forked and would not notice to have changed."""
+    """Return what a forked worker inherits and would not notice to have changed."""
     try:
         folder = os.getcwd()  # noqa: PTH109 - the same as a path, only that it may be gone
     except FileNotFoundError:

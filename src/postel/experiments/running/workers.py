@@ -1,4 +1,4 @@
-"""Where runs happen: here, in processes of one thread each, or on the workers of a Dask cluster."""
+"""Where runs happen: in this process, in processes of one thread each, or on the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -31,17 +31,34 @@ Pool = Callable[[Iterable[RunSpec]], Outcomes]
 
 
 def attempt(spec: RunSpec, data_root: str | None) -> Row | Failure:
-    """The row of ``spec``, or its failure; nothing is raised but an interruption."""
+    """Run a spec; nothing is raised but an interruption.
+
+    Args:
+        spec: What to run.
+        data_root: The folder of graph files; that of ``POSTEL_DATA`` if None.
+
+    Returns:
+        The row, or the failure.
+    """
     try:
         row = execute(spec, data_root)
-        json.dumps(row.as_dict(), allow_nan=False)  # what cannot be kept is this run's failure, not the study's
+        json.dumps(row.as_dict(), allow_nan=False)  # what cannot be stored is this run's failure, not the study's
         return row
     except Exception:
         return Failure(spec, traceback.format_exc())
 
 
 def attempt_in_worker(spec: RunSpec, data_root: str | None, study: int) -> Row | Failure:
-    """The same in a process that ends with the one numbered ``study``, in the middle of a run if need be."""
+    """Run a spec in a worker process, which ends when its study does, in the middle of a run if need be.
+
+    Args:
+        spec: What to run.
+        data_root: The folder of graph files; that of ``POSTEL_DATA`` if None.
+        study: The process number of the study.
+
+    Returns:
+        The row, or the failure.
+    """
     _begin(study)
     return attempt(spec, data_root)
 
@@ -56,7 +73,15 @@ def _begin(study: int) -> None:
 
 
 def one_by_one(specs: Iterable[RunSpec], data_root: str | None) -> Outcomes:
-    """What came of ``specs``, run in this process."""
+    """Run specs in this process.
+
+    Args:
+        specs: What to run.
+        data_root: The folder of graph files; that of ``POSTEL_DATA`` if None.
+
+    Yields:
+        The outcome of each spec.
+    """
     for spec in specs:
         yield attempt(spec, data_root)
 
@@ -68,11 +93,11 @@ def in_processes(specs: Iterable[RunSpec], data_root: str | None, workers: int) 
 
     Args:
         specs: What to run; a spec is taken when a process is about to be free for it.
-        data_root: The folder of graph files, ``POSTEL_DATA``'s if None.
+        data_root: The folder of graph files; that of ``POSTEL_DATA`` if None.
         workers: How many processes.
 
     Yields:
-        What came of the specs, as it comes.
+        The outcome of each spec, in the order in which they finish.
 
     Raises:
         WorkerDiedError: If a process was killed or ran out of memory.
@@ -92,9 +117,19 @@ def in_processes(specs: Iterable[RunSpec], data_root: str | None, workers: int) 
 
 
 def on_cluster(specs: Iterable[RunSpec], data_root: str | None, scheduler: str) -> Outcomes:
-    """What came of ``specs`` as it comes, run by the workers of the Dask cluster whose scheduler is there.
+    """Run specs on the workers of a Dask cluster; Dask itself retries what a lost worker was running.
 
-    A worker that goes away costs a retry, which Dask makes by itself.
+    Args:
+        specs: What to run.
+        data_root: The folder of graph files; that of ``POSTEL_DATA`` if None.
+        scheduler: The address of the cluster's scheduler.
+
+    Yields:
+        The outcome of each spec, in the order in which they finish.
+
+    Raises:
+        InputError: If no cluster with a worker answers, or it goes away.
+        WorkerDiedError: If several workers die one after another.
     """
     joblib = require_extra("joblib", "experiments")
     distributed = require_extra("distributed", "cluster")

@@ -1,4 +1,4 @@
-"""Keeping rows, cells and measurements: in an SQLite file, as a folder of small files, as flat tables."""
+"""Stores rows, cells and measurements in an SQLite file, and exports them as a folder of files or flat tables."""
 
 from postel.experiments.store.sqlite import Store
 

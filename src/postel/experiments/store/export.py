@@ -1,4 +1,4 @@
-"""Rows as flat lines for spreadsheets and data frames: a column a setting and a metric."""
+"""Rows as flat lines for spreadsheets and data frames: one column per setting and metric."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ _ADDED = {field.name for field in fields(Result) if field.default is not MISSING
 
 
 def flat_line(row: Row) -> dict[str, Any]:
-    """Returns one run as a flat mapping: every field of its spec, every metric, versions, host and seconds.
+    """Return one run as a flat mapping: every field of its spec, every metric, versions, host and seconds.
 
     Hyper-parameters of method and backbone are JSON, ``pseudo_labels`` is yes, no or a number as in commands.
 
     Args:
         row: The run; its curves are left out.
+
+    Returns:
+        The values by column.
     """
     values = row.without_rounds().as_dict()
     line: dict[str, Any] = {"key": row.key}
@@ -52,10 +55,13 @@ def flat_line(row: Row) -> dict[str, Any]:
 
 
 def row_of_line(line: Mapping[str, Any]) -> Row:
-    """Returns the row that :func:`flat_line` made ``line`` of.
+    """Make a row from a line of :func:`flat_line`.
 
     Args:
-        line: A flat mapping; None stands for what it does not have.
+        line: The values by column; None stands for a missing one.
+
+    Returns:
+        The row.
 
     Raises:
         InputError: If it is no run, or its spec has another key than its own.
@@ -83,7 +89,18 @@ def row_of_line(line: Mapping[str, Any]) -> Row:
 
 
 def write_lines(rows: Sequence[Row], path: Path) -> int:
-    """The number of rows written to ``path``, as CSV or Parquet by its ending."""
+    """Write rows as flat lines.
+
+    Args:
+        rows: The runs.
+        path: The file; its extension, .csv or .parquet, decides the format.
+
+    Returns:
+        The number of lines.
+
+    Raises:
+        InputError: If the file has another extension.
+    """
     ending = path.suffix.lower()
     if ending not in (".csv", ".parquet"):
         raise InputError(f"results are exported to a file that ends in .csv or .parquet, got {path.name}")
@@ -103,7 +120,14 @@ def write_lines(rows: Sequence[Row], path: Path) -> int:
 def write_parquet(
     path: Path, lines: Sequence[Mapping[str, Any]], columns: Sequence[str], kind: str | None = None
 ) -> None:
-    """``lines`` as a Parquet file at ``path``; all columns have the type ``kind``, or that of their values."""
+    """Write lines as a Parquet file.
+
+    Args:
+        path: The file.
+        lines: The values by column.
+        columns: The columns to write, in order.
+        kind: The type of all columns; if None, that of their values.
+    """
     pyarrow = require_extra("pyarrow", "tables")
     parquet = require_extra("pyarrow.parquet", "tables")
     table = pyarrow.table({name: pyarrow.array([line.get(name) for line in lines], kind) for name in columns})

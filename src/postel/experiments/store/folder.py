@@ -1,8 +1,8 @@
-"""A store as a folder of small files that a repository can hold, and back: tables and reports are made of either.
+"""A store as a folder of small files that fits into a repository, and back; tables and reports work with either.
 
-``rows.parquet`` has a line for every run, as :meth:`Store.export` writes it; ``rounds.parquet`` the curves of
-those runs that a report or figure draws; ``cells.json`` what was chosen with what budget, and the keys of its
-runs; ``measured.parquet`` what targets measured beside trainings.
+``rows.parquet`` has one line per run, as :meth:`Store.export` writes it; ``rounds.parquet`` the curves of those
+runs that a report or figure draws; ``cells.json`` what was chosen with which budget, and the keys of its runs;
+``measured.parquet`` what targets measured beside trainings.
 """
 
 from __future__ import annotations
@@ -25,14 +25,21 @@ from postel.files import write_text
 
 _ROWS, _ROUNDS, _CELLS, _MEASURED = "rows.parquet", "rounds.parquet", "cells.json", "measured.parquet"
 
-# Digits that are kept of a curve: more than any picture shows.
+# Digits that are stored of a curve: more than any picture shows.
 _DIGITS = 5
 
 
 def write_archive(store: Store, folder: str | Path) -> list[Path]:
-    """The files written to ``folder``, which hold all of ``store`` but failures, and curves only where drawn.
+    """Write all of a store but its failures to a folder; curves only where a report or figure draws them.
 
     Lines are in the order of their keys, so that the same runs make the same file.
+
+    Args:
+        store: The store.
+        folder: The folder; it is made if it does not exist.
+
+    Returns:
+        The files written.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -59,12 +66,29 @@ def write_archive(store: Store, folder: str | Path) -> list[Path]:
 
 
 def archive_files(folder: str | Path) -> list[Path]:
-    """Return the files that an archive in ``folder`` consists of."""
+    """Return the files that an archive consists of.
+
+    Args:
+        folder: The archive's folder.
+
+    Returns:
+        Their paths.
+    """
     return [Path(folder) / name for name in (_ROWS, _ROUNDS, _CELLS, _MEASURED)]
 
 
 def open_results(path: str | Path) -> Store:
-    """The store at ``path``: a file, or the folder of an archive, which is read into a file that goes with it."""
+    """Open a store, or an archive as if it were one.
+
+    Args:
+        path: A store's file, or an archive's folder, which is read into a temporary file.
+
+    Returns:
+        The store.
+
+    Raises:
+        InputError: If it is neither.
+    """
     path = Path(path)
     if not path.is_dir():
         return Store(path)
@@ -79,9 +103,19 @@ def _opened(folder: Path, place: Path, stats: tuple[tuple[int, int], ...]) -> St
 
 
 def read_archive(folder: str | Path, into: str | Path | None = None) -> Store:
-    """A store with all that :func:`write_archive` put into ``folder``, at ``into`` or gone with the object.
+    """Make a store from the folder that :func:`write_archive` wrote.
 
     Every line is checked: its spec has to have the key that it is filed under.
+
+    Args:
+        folder: The archive's folder.
+        into: The file of the new store; if None, a temporary one that is deleted with the returned object.
+
+    Returns:
+        The store.
+
+    Raises:
+        InputError: If ``into`` exists already, or a file of the archive is missing or damaged.
     """
     folder = Path(folder)
     if into is not None and Path(into).exists():
@@ -105,14 +139,14 @@ def read_archive(folder: str | Path, into: str | Path | None = None) -> Store:
         for row in rows
     )
     store.add_cells(cells)
-    kept = Measurements(store)
+    measurements = Measurements(store)
     for line in _lines(folder / _MEASURED):
-        kept.put(line["target"], line["key"], json.loads(line["value"]))
+        measurements.put(line["target"], line["key"], json.loads(line["value"]))
     return store
 
 
 def _drawn(cells: Sequence[Cell]) -> set[str]:
-    """The keys of runs whose curves are drawn: the first of every cell by reports, all of a figure's by it."""
+    """Return the keys of runs whose curves are drawn: the first run of every cell, and all runs of figures."""
     keys: set[str] = set()
     for cell in cells:
         keys.update(cell.run_keys if cell.target.startswith("figure-") else cell.run_keys[:1])

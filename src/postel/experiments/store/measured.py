@@ -1,4 +1,4 @@
-"""What targets measure beside trainings, kept in the store's file under a key: made once, shown any time."""
+"""What targets measure beside trainings, such as t-SNE coordinates: measured once, then read from the store."""
 
 from __future__ import annotations
 
@@ -16,27 +16,45 @@ _THERE = "SELECT 1 FROM sqlite_master WHERE name = 'measured'"
 class Measurements:
     """Plain values by target and key, in a table of their own beside the rows.
 
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     measured = Measurements(Store(Path(folder) / "rows.sqlite"))
-    ...     measured.put("figure-tsne", "texas", [1.5, 2])
-    ...     measured.get("figure-tsne", "texas"), measured.get("figure-tsne", "cora")
-    ([1.5, 2], None)
+    Args:
+        store: The store that holds them.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     measured = Measurements(Store(Path(folder) / "rows.sqlite"))
+        ...     measured.put("figure-tsne", "texas", [1.5, 2])
+        ...     measured.get("figure-tsne", "texas"), measured.get("figure-tsne", "cora")
+        ([1.5, 2], None)
     """
 
     def __init__(self, store: Store) -> None:
         self.store = store
 
     def put(self, target: str, key: str, value: Any) -> None:
-        """Keep ``value``; one that was there under the same key is replaced."""
+        """Store a value, in place of any that has the same key.
+
+        Args:
+            target: The target that measured it, such as ``figure-tsne``.
+            key: What was measured.
+            value: Plain values, without NaN and infinity.
+        """
         content = packed(value)
         with self.store.writing() as connection:
             connection.execute(_TABLE)
             connection.execute("INSERT OR REPLACE INTO measured VALUES (?, ?, ?)", (target, key, content))
 
     def get(self, target: str, key: str) -> Any:
-        """The value, or None if there is none."""
+        """Return a stored value.
+
+        Args:
+            target: The target that measured it.
+            key: What was measured.
+
+        Returns:
+            The value, or None if there is none.
+        """
         with self.store.reading() as connection:
             if connection.execute(_THERE).fetchone() is None:
                 return None
@@ -45,7 +63,7 @@ class Measurements:
         return None if found is None else self._unpacked(target, found[0])
 
     def all(self) -> Iterator[tuple[str, str, Any]]:
-        """Every target, key and value, in their order."""
+        """Yield every target, key and value, in order."""
         with self.store.reading() as connection:
             if connection.execute(_THERE).fetchone() is None:
                 return

@@ -1,4 +1,4 @@
-"""Values as compressed JSON, and back with care: what is read may be damaged, or made to fill a memory."""
+"""Values as compressed JSON, and back: what is read may be damaged, or crafted to exhaust the memory."""
 
 from __future__ import annotations
 
@@ -12,20 +12,26 @@ _MOST_SHRINKING = 200
 
 
 def packed(value: Any) -> bytes:
-    """Returns ``value`` as compressed JSON.
+    """Return a value as compressed JSON.
 
     Args:
         value: Plain values, without NaN and infinity.
+
+    Returns:
+        The compressed bytes.
     """
     # The fastest level: digits of floats hardly get smaller with more effort.
     return zlib.compress(json.dumps(value, allow_nan=False).encode(), 1)
 
 
 def unpacked(content: Any) -> Any:
-    """Returns what :func:`packed` made ``content`` of.
+    """Return the value that :func:`packed` compressed.
 
     Args:
         content: What was read; anything.
+
+    Returns:
+        The value.
 
     Raises:
         ValueError: If it is damaged, or would take far more memory than packed values do.

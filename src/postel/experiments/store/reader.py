@@ -1,4 +1,4 @@
-"""What a store has, as cells and rows: read by everything that shows results, written by nothing here."""
+"""Reads a store as cells and rows, for everything that shows results; nothing here writes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from postel.experiments.store.sqlite import Store
 
 @dataclass(frozen=True)
 class Study:
-    """All that a store holds.
+    """Everything that a store holds.
 
     Args:
-        store: What texts call the store.
+        store: The name of the store in texts.
         cells: Cells with their rows, those that searches chose first; only the first row of each has its rounds.
         rows: Every run with test scores, without rounds.
         trials: How many of the runs belong to no cell: trials of searches and sweeps of figures.
-        failures: What failed and was not run since.
+        failures: Runs that failed and have not succeeded since.
     """
 
     store: str
@@ -33,14 +33,17 @@ class Study:
 
     @classmethod
     def of_rows(cls, rows: Iterable[Row], store: str) -> Study:
-        """Returns the study of rows that nobody searched, as one comparison leaves them.
+        """Make a study of runs that no search chose, such as those of one comparison.
 
         Args:
             rows: Runs with test scores.
-            store: What texts call the place where they are kept.
+            store: The name in texts of the store that holds them.
+
+        Returns:
+            The study.
         """
-        kept = tuple(rows)
-        return cls(store, tuple(cells_of_rows(kept)), kept)
+        every = tuple(rows)
+        return cls(store, tuple(cells_of_rows(every)), every)
 
 
 class Reader:
@@ -56,12 +59,12 @@ class Reader:
         self.measured = Measurements(store)
 
     def answer(self, question: Question, *, rounds: bool = False) -> Cell | None:
-        """Returns the best answer to ``question``: most splits, then the largest search.
+        """Return the best answer to a question: the one with most splits, then the one with the largest search.
 
         Args:
-            question: What is asked; what it leaves open may be anything.
+            question: The question; fields of None match anything.
             rounds: Whether rows come with their curves. Those of a whole table would not fit into memory, and a
-                cell of which not all curves were kept is passed over.
+                cell whose curves were not all stored is passed over.
 
         Returns:
             The cell with the rows of the question's splits, or None if there is none.
@@ -79,19 +82,22 @@ class Reader:
         return None
 
     def rows(self, keys: Iterable[str], *, rounds: bool = False) -> list[Row]:
-        """Returns the rows that are there, in the order of ``keys``.
+        """Return the rows that the store has.
 
         Args:
             keys: Keys of runs.
             rounds: Whether they come with their curves.
+
+        Returns:
+            The rows in the order of ``keys``.
         """
         return self.store.rows(keys, rounds=rounds)
 
     def study(self) -> Study:
-        """Returns all that the store holds.
+        """Return everything that the store holds.
 
-        Runs of a setting that a search tried on the way are no cell; other runs, as ``postel compare`` leaves
-        them, make up one for every setting.
+        Runs of settings that a search tried on the way are no cells; other runs, such as those of ``postel
+        compare``, make up one cell per setting.
         """
         rows = {row.key: row for row in self.rows(self.store.keys()) if row.result.test is not None}
         cells = [cell.with_rows(rows[key] for key in cell.run_keys if key in rows) for cell in self.cells]
@@ -109,13 +115,16 @@ class Reader:
 
 
 def read_study(path: str | Path) -> Study:
-    """Returns all that the store or folder of results at ``path`` holds.
+    """Read everything that a store or folder of results holds.
 
     Args:
-        path: A store file, or a folder that ``postel export`` wrote.
+        path: A store's file, or a folder that ``postel export`` wrote.
+
+    Returns:
+        The study.
 
     Raises:
-        InputError: If there is nothing there, or no runs in it: that is a slip of the name.
+        InputError: If the path does not exist or holds no runs, which is most likely a misspelled name.
     """
     fill = "fill it with postel compare, tune or reproduce"
     if not Path(path).exists():

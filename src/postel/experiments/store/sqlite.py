@@ -1,4 +1,4 @@
-"""Rows in an SQLite file: written one by one as they come, so that nothing but a run in flight can be lost."""
+"""The store: rows, failures and cells in an SQLite file, each written as it comes, so that little can be lost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from postel.experiments.spec import RunSpec
 from postel.experiments.store.export import write_lines
 from postel.experiments.store.packing import packed, unpacked
 
-#: What brings a file from each schema to the next; a file's schema is how many of these it has seen.
+#: The statements that bring a file from each schema to the next; a file's schema is how many of them were applied.
 _STEPS = (
     ("CREATE TABLE IF NOT EXISTS runs (key TEXT PRIMARY KEY, row BLOB NOT NULL)",),
     (
@@ -38,14 +38,21 @@ _PATIENCE = 60
 class Store:
     """The rows of a study by the key of their spec, its failures and its cells; the file is made on first use.
 
-    A file that only can be read is fine as long as nothing is added. ``name`` is what texts call it, its path
-    unless told otherwise.
+    A read-only file works as long as nothing is added.
 
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store = Store(Path(folder) / "rows.sqlite")
-    ...     len(store), store.get(["a"]), store.cells()
-    (0, {}, [])
+    Args:
+        path: The file.
+        name: The store's name in texts; its path if None.
+
+    Raises:
+        InputError: If the file cannot be used as a store, or another version wrote it.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = Store(Path(folder) / "rows.sqlite")
+        ...     len(store), store.get(["a"]), store.cells()
+        (0, {}, [])
     """
 
     def __init__(self, path: str | Path, name: str | None = None) -> None:
@@ -63,29 +70,40 @@ class Store:
             raise InputError(f"{self.path} was written by another version of postel (schema {found})")
 
     def add(self, row: Row) -> None:
-        """Keep ``row``; one with the same key is kept as it was. A failure of the same spec is forgotten."""
+        """Store a row unless there is one with the same key, and delete any failure of its spec.
+
+        Args:
+            row: The row.
+        """
         with self.writing() as connection:
             connection.execute("INSERT OR IGNORE INTO runs VALUES (?, ?)", (row.key, packed(row.as_dict())))
             for table in ("failures", "claims"):
                 connection.execute(f"DELETE FROM {table} WHERE key = ?", (row.key,))
 
     def add_many(self, rows: Iterable[Row]) -> None:
-        """Keep all ``rows`` or, if one of them cannot be had or kept, none."""
+        """Store rows: all of them or, if one cannot be made or stored, none.
+
+        Args:
+            rows: The rows; those with a key that the store has already are skipped.
+        """
         with self.writing() as connection:
             lines = ((row.key, packed(row.as_dict())) for row in rows)
             connection.executemany("INSERT OR IGNORE INTO runs VALUES (?, ?)", lines)
 
     def keys(self) -> list[str]:
-        """The key of every row, in the order in which they came."""
+        """Return the key of every row, in the order in which they were added."""
         with self.reading() as connection:
             return [key for (key,) in connection.execute("SELECT key FROM runs ORDER BY rowid")]
 
     def get(self, keys: Iterable[str], *, rounds: bool = True) -> dict[str, Row]:
-        """Returns the rows that are there, by key.
+        """Return the rows that the store has, by key.
 
         Args:
             keys: Keys of runs.
             rounds: Whether they come with their curves: those of many rows would fill the memory.
+
+        Returns:
+            The rows by key, without missing ones.
         """
         rows = {}
         with self.reading() as connection:
@@ -96,24 +114,35 @@ class Store:
         return rows
 
     def rows(self, keys: Iterable[str], *, rounds: bool = True) -> list[Row]:
-        """Returns the rows that are there, in the order of ``keys``.
+        """Return the rows that the store has.
 
         Args:
             keys: Keys of runs.
             rounds: Whether they come with their curves.
+
+        Returns:
+            The rows in the order of ``keys``, without missing ones.
         """
         return list(self.get(keys, rounds=rounds).values())
 
     def all_rows(self, *, rounds: bool = True) -> list[Row]:
-        """Returns every row, in the order in which they came.
+        """Return every row.
 
         Args:
             rounds: Whether they come with their curves.
+
+        Returns:
+            The rows in the order in which they were added.
         """
         return self.rows(self.keys(), rounds=rounds)
 
     def add_failure(self, spec: RunSpec, traceback_text: str) -> None:
-        """Remember that ``spec`` could not be run, and why; a later success makes it forgotten."""
+        """Store that a run failed, until it succeeds.
+
+        Args:
+            spec: What was run.
+            traceback_text: Why it failed.
+        """
         failure = Failure(spec, traceback_text, made_by=provenance())
         line = (failure.key, failure.at, json.dumps(failure.as_dict()))
         with self.writing() as connection:
@@ -121,25 +150,40 @@ class Store:
             connection.execute("DELETE FROM claims WHERE key = ?", (failure.key,))
 
     def failures(self) -> list[Failure]:
-        """Returns what failed and has not been run since."""
+        """Return the runs that failed and have not succeeded since."""
         return self._listed("SELECT failure FROM failures ORDER BY rowid", Failure.from_dict)
 
     def add_cell(self, cell: Cell) -> None:
-        """Keeps ``cell`` instead of one with the same key."""
+        """Store a cell, in place of any that has the same key.
+
+        Args:
+            cell: The cell; its rows are stored apart.
+        """
         self.add_cells([cell])
 
     def add_cells(self, cells: Iterable[Cell]) -> None:
-        """Keeps all ``cells`` or none of them."""
+        """Store cells, all of them or none, in place of any that have the same keys.
+
+        Args:
+            cells: The cells; their rows are stored apart.
+        """
         lines = [(cell.key, json.dumps(cell.as_dict(), allow_nan=False)) for cell in cells]
         with self.writing() as connection:
             connection.executemany("INSERT OR REPLACE INTO cells VALUES (?, ?)", lines)
 
     def cells(self) -> list[Cell]:
-        """Returns every cell without its rows, in the order in which they came."""
+        """Return every cell without its rows, in the order in which they were added."""
         return self._listed("SELECT cell FROM cells ORDER BY rowid", Cell.from_dict)
 
     def export(self, path: str | Path) -> int:
-        """The number of runs written to ``path``, one flat line each, as CSV or Parquet by its ending."""
+        """Write all runs as flat lines.
+
+        Args:
+            path: The file; its extension, .csv or .parquet, decides the format.
+
+        Returns:
+            The number of runs.
+        """
         return write_lines(self.all_rows(rounds=False), Path(path))
 
     def __len__(self) -> int:
@@ -148,7 +192,7 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A connection inside one transaction that is kept whole or not at all."""
+        """Open a connection inside one transaction, which is committed as a whole or not at all."""
         try:
             with closing(self._opened()) as connection:
                 # With WAL this survives any kill; a power cut may cost the last rows but never the file.
@@ -164,16 +208,16 @@ class Store:
 
     @contextmanager
     def kept_open(self) -> Iterator[None]:
-        """A block in which writing is quick: without it every write folds SQLite's log back into the file.
+        """Make writing fast within a ``with`` block: otherwise every write folds SQLite's log back into the file.
 
-        It is folded back at the end, so that the file alone is the whole store.
+        The log is folded back at the end, so that the file alone is the whole store.
         """
         try:
             connection = self._opened()
         except sqlite3.Error as error:
             raise InputError(f"{self.path} cannot be used as a store of results: {error}") from error
         with closing(connection):
-            # It can be a file that is only read: then a write will tell.
+            # The file may be read-only; then a write will raise.
             with suppress(sqlite3.Error):
                 connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone()
             try:
@@ -186,7 +230,7 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection to read with; it works where nothing can be written, too."""
+        """Open a connection for reading, which works for a read-only file too."""
         try:
             with closing(self._opened(read_only=True)) as connection:
                 yield connection
@@ -202,7 +246,7 @@ class Store:
             raise self.damaged(f"in a cell or failure: {_in_a_line(error)}") from error
 
     def _row(self, key: str, content: Any, rounds: bool) -> Row:
-        """The row under ``key``; refused if it is damaged."""
+        """Return the row under a key; raise if it is damaged."""
         try:
             values = unpacked(content)
             if not isinstance(values, dict) or values.get("key") != key:
@@ -212,10 +256,13 @@ class Store:
             raise self.damaged(f"in the run {key!s:.40}: {_in_a_line(error)}") from error
 
     def damaged(self, what: str) -> InputError:
-        """Returns the sentence for something in the store that cannot be read.
+        """Return the error for something in the store that cannot be read.
 
         Args:
-            what: Where, and what is wrong with it.
+            what: Where it is, and what is wrong with it.
+
+        Returns:
+            The error, to be raised.
         """
         recover = "restore it from a copy, or save what can be read with: sqlite3 FILE .recover"
         return InputError(f"{self.path} is damaged {what}; {recover}")
@@ -265,7 +312,7 @@ class Store:
 
 
 def _in_a_line(error: Exception) -> str:
-    """What is wrong with stored values: pydantic says it in many lines, a missing name is only that name."""
+    """Say in one line what is wrong with stored values."""
     if isinstance(error, ValidationError):
         first = error.errors()[0]
         return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
