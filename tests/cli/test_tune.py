@@ -62,8 +62,8 @@ def test_help_has_an_example(here: Here, tmp_path: Path) -> None:
         (("--budget", "0"), "got '0'"),
         (("--method", "magic"), "there is no method 'magic'"),
         (("--backbone", "transformer"), "transformer"),
-        (("--fix", "depth=3"), "'depth' cannot be fixed"),
-        (("--fix", "lr"), "--fix takes key=value"),
+        (("--set", "depth=3"), "'depth' cannot be fixed"),
+        (("--set", "lr"), "--set takes key=value"),
         (("--store", "/proc/x.sqlite"), "cannot be used as a store"),
     ],
 )

@@ -18,6 +18,7 @@ from postel.cli.reproduce import reproduce
 from postel.cli.smooth import smooth
 from postel.cli.train import train
 from postel.cli.tune import tune
+from postel.cli.words import Command
 
 app = typer.Typer(
     help="Soft labels for node classification on graphs.",
@@ -58,4 +59,4 @@ for _command in (
     export,
     doctor,
 ):
-    app.command()(_command)
+    app.command(cls=Command)(_command)

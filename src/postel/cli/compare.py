@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from postel.cli import options
+from postel.cli.words import listed
 
 if TYPE_CHECKING:
     from postel.experiments.results import Cell, Row
@@ -22,16 +23,8 @@ DEFAULT_METHODS = ["one_hot", "uniform", "distillation", "sals", "als", "postel"
 
 
 def compare(
-    dataset: Annotated[str, typer.Argument(help="A dataset's name or the path of a graph file.")],
-    methods: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--method",
-            "-m",
-            help="A method, as in postel:alpha=0.6; may be repeated. Default: all six.",
-            show_default=False,
-        ),
-    ] = None,
+    dataset: options.Graph,
+    methods: options.Methods = None,
     backbone: options.Backbone = "gcn",
     backbone_args: options.BackboneArgs = None,
     splits: options.Splits = 10,
@@ -56,7 +49,7 @@ def compare(
 
     Every run is stored as it finishes: after an interruption the same command continues where it stopped.
 
-    Example: postel compare texas -m one_hot -m uniform:epsilon=0.3 -m postel --lr 0.05 --out texas.html
+    Example: postel compare texas -m one_hot,uniform:epsilon=0.3,postel --lr 0.05 --out texas.html
     """
     from postel.cli.console import out as screen
     from postel.cli.console import print_json
@@ -71,7 +64,7 @@ def compare(
         raise InputError(f"--out takes a file that ends in .html, .png or .svg, got {out.name}")
     specs = comparison_specs(
         dataset,
-        [MethodSpec.parse(text) for text in methods or DEFAULT_METHODS],
+        [MethodSpec.parse(text) for text in listed(methods) or DEFAULT_METHODS],
         range(splits),
         data_root=data_root,
         pseudo_labels=options.pseudo_label_rounds(pseudo_labels),

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from postel.cli import options
 from postel.cli.console import notes, out, print_json, print_table
 from postel.cli.options import DataRoot, Json, Overwrite, Protocol, Recipe
 
 if TYPE_CHECKING:
     from postel.datasets.diagnosis import Diagnosis
 
-Graph = Annotated[str, typer.Argument(help="A dataset's name or the path of a graph file.")]
 Split = Annotated[int, typer.Option("--split", help="Number of the split.")]
 SelfLoops = Annotated[
     bool, typer.Option("--self-loops", help="Count a self-loop as a neighbor, as the published code does.")
@@ -29,7 +29,7 @@ Plot = Annotated[
 
 
 def diagnose(
-    graph: Graph,
+    graph: options.Graph,
     split: Split = 0,
     protocol: Protocol = "paper",
     recipe: Recipe = "paper",

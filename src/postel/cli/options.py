@@ -7,31 +7,63 @@ from typing import Annotated
 
 import typer
 
+from postel.cli import words
+
+_METHODS = ", ".join(
+    f"{name} ({alias})" if (alias := {full: short for short, full in words.ALIASES.items()}.get(name)) else name
+    for name in words.METHODS
+)
+
 DataRoot = Annotated[
     str | None,
     typer.Option(
         "--data-root", envvar="POSTEL_DATA", help="Folder of graph files to look in first.", show_default=False
     ),
 ]
-Backbone = Annotated[
-    str, typer.Option("--backbone", "-b", help="gcn, gat, appnp, mlp, chebnet, gprgnn, bernnet, ordered_gnn.")
+Graph = Annotated[
+    str,
+    typer.Argument(
+        metavar="GRAPH", help="A dataset's name or the path of a graph file.", autocompletion=words.complete_graph
+    ),
 ]
+Method = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        "-m",
+        help=f"A soft-label method, as in postel:alpha=0.6,beta=0.8: {_METHODS}.",
+        autocompletion=words.completion([*words.METHODS, *words.ALIASES]),
+    ),
+]
+Methods = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--method",
+        "-m",
+        help=f"Methods, by comma or repeated, as in -m ls,postel:alpha=0.6: {_METHODS}.",
+        autocompletion=words.completion([*words.METHODS, *words.ALIASES]),
+        show_default=False,
+    ),
+]
+Backbone = Annotated[str, words.choice(words.BACKBONES, "--backbone", "-b", help="The network.")]
 BackboneArgs = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        help="A hyper-parameter of the backbone, as in --set hidden=32; may be repeated.",
+        help="A hyper-parameter of the network, as in --set hidden=32; may be repeated.",
         show_default=False,
     ),
 ]
-Protocol = Annotated[str, typer.Option("--protocol", help="paper, stratified, limited, geom-gcn or public.")]
-Recipe = Annotated[str, typer.Option("--recipe", help="Graph as in the paper, or the sound one: paper, sound.")]
+Protocol = Annotated[str, words.choice(words.PROTOCOLS, "--protocol", help="How nodes are split.")]
+Recipe = Annotated[
+    str, words.choice(words.RECIPES, "--recipe", help="The graph as in the paper, or the sound one.")
+]
 Lr = Annotated[float, typer.Option("--lr", help="Learning rate.")]
 WeightDecay = Annotated[float, typer.Option("--weight-decay", help="Weight decay.")]
 MaxEpochs = Annotated[int, typer.Option("--max-epochs", help="Epochs at most.")]
 Stopping = Annotated[
     str,
-    typer.Option("--stopping", help="Stop rule: window-mean (the field's code) or patience (the paper's text)."),
+    words.choice(words.STOPPING, "--stopping", help="The stop rule: the field's code's, or the paper's text's."),
 ]
 PseudoLabels = Annotated[
     str,
@@ -133,3 +165,25 @@ def key_values(pairs: list[str] | None, option: str = "--set") -> dict[str, obje
             raise InputError(f"{option} takes key=value, got {pair!r}")
         values[key.strip()] = parse_value(value)
     return values
+
+
+def search_settings(pairs: list[str] | None, backbone: str) -> dict[str, object]:
+    """Read the settings that a search leaves alone; an argument of the network goes by its own name.
+
+    Args:
+        pairs: The values of ``--set``, None if it was not given.
+        backbone: The network's name.
+
+    Returns:
+        The values by the names that a search has.
+
+    Example:
+        >>> search_settings(["lr=0.05", "hidden=32"], "gcn")
+        {'lr': 0.05, 'backbone_args.hidden': 32}
+    """
+    import inspect
+
+    from postel.backbones import backbone_class
+
+    own = inspect.signature(backbone_class(backbone)).parameters
+    return {f"backbone_args.{name}" if name in own else name: value for name, value in key_values(pairs).items()}

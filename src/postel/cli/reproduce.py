@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from postel.cli import options
+from postel.cli import options, words
+from postel.cli.words import listed
 
 if TYPE_CHECKING:
     from postel.experiments.rows import Row
@@ -30,20 +31,19 @@ def reproduce(
         ),
     ] = None,
     datasets: Annotated[
-        ListOption, typer.Option("--datasets", "-d", help="Datasets, by comma or repeated.", show_default=False)
+        ListOption, typer.Option("--dataset", "-d", help="Datasets, by comma or repeated.", show_default=False)
     ] = None,
     backbones: Annotated[
-        ListOption, typer.Option("--backbones", "-b", help="Backbones, by comma or repeated.", show_default=False)
-    ] = None,
-    methods: Annotated[
         ListOption,
         typer.Option(
-            "--methods",
-            "-m",
-            help="Methods, by comma or repeated, as in ls or postel:alpha=0.6.",
+            "--backbone",
+            "-b",
+            help=f"Networks, by comma or repeated: {', '.join(words.BACKBONES)}.",
+            autocompletion=words.completion(words.BACKBONES),
             show_default=False,
         ),
     ] = None,
+    methods: options.Methods = None,
     splits: Annotated[
         int | None, typer.Option("--splits", help="How many splits, from split 0 on.", min=1, show_default=False)
     ] = None,
@@ -94,7 +94,7 @@ def reproduce(
     Every run is stored as it finishes: after an interruption the same command continues where it stopped, and
     tables that share cells share their runs.
 
-    Example: postel reproduce table-main --datasets texas,cornell --backbones gcn --budget 400 --out paper
+    Example: postel reproduce table-main --dataset texas,cornell --backbone gcn --budget 400 --out paper
     """
     from postel.cli.console import out as screen
     from postel.cli.console import print_json
@@ -112,9 +112,9 @@ def reproduce(
     if budget is not None:
         Budget.parse(budget)
     chosen = Options(
-        datasets=_listed(datasets),
-        backbones=_listed(backbones),
-        methods=_listed(methods),
+        datasets=listed(datasets),
+        backbones=listed(backbones),
+        methods=listed(methods),
         splits=splits,
         search_splits=search_splits,
         protocol=protocol,
@@ -148,18 +148,6 @@ def reproduce(
     _print(product)
     kinds = ", ".join(path.name for path in written)
     screen.print(f"in {out}: {kinds}", style="dim")
-
-
-def _listed(texts: list[str] | None) -> tuple[str, ...] | None:
-    """The names of a repeated option; commas part names, but not the settings of a method.
-
-    >>> _listed(["texas,cora", "postel:alpha=0.5,beta=0.1"])
-    ('texas', 'cora', 'postel:alpha=0.5,beta=0.1')
-    """
-    if not texts:
-        return None
-    parts = [part for text in texts for part in ([text] if ":" in text else text.split(","))]
-    return tuple(part.strip() for part in parts if part.strip())
 
 
 def _list_targets(as_json: bool) -> None:

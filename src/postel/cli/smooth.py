@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from postel.cli.console import notes, out, print_json
 from postel.cli.options import Json, Overwrite
+from postel.cli.words import choice
 from postel.settings import PosteLSettings as Default
 
 _METHOD = "Method"
@@ -18,16 +20,36 @@ _ENGINE = "Engine"
 def smooth(
     edges: str = typer.Option(..., help="Edge table: Parquet or CSV; a file, a glob or a folder."),
     labels: str = typer.Option(..., help="Label table: the training nodes and their labels."),
-    out_path: str = typer.Option(..., "--out", help="Parquet to write: a file, or a folder with engine spark."),
+    out_path: str = typer.Option(
+        ..., "--out", "-o", help="Parquet to write: a file, or a folder with engine spark."
+    ),
     pseudo_labels: str | None = typer.Option(None, help="Labels that a model gave to further nodes."),
     alpha: float = typer.Option(
         Default.alpha, help="Weight of the posterior against the one-hot label.", rich_help_panel=_METHOD
     ),
     beta: float = typer.Option(Default.beta, help="Weight of the uniform noise.", rich_help_panel=_METHOD),
-    likelihood: str = typer.Option(Default.likelihood, help="edge or normalized.", rich_help_panel=_METHOD),
-    noise: str = typer.Option(Default.noise, help="uniform or off-target.", rich_help_panel=_METHOD),
-    isolated: str = typer.Option(Default.isolated, help="prior or one-hot.", rich_help_panel=_METHOD),
-    centers: str = typer.Option(Default.centers, help="labelled or train.", rich_help_panel=_METHOD),
+    likelihood: Annotated[
+        str,
+        choice(
+            ("edge", "normalized"), "--likelihood", help="What the conditional counts.", rich_help_panel=_METHOD
+        ),
+    ] = Default.likelihood,
+    noise: Annotated[
+        str, choice(("uniform", "off-target"), "--noise", help="Where noise goes.", rich_help_panel=_METHOD)
+    ] = Default.noise,
+    isolated: Annotated[
+        str,
+        choice(
+            ("prior", "one-hot"),
+            "--isolated",
+            help="The posterior of a training node without labelled neighbors.",
+            rich_help_panel=_METHOD,
+        ),
+    ] = Default.isolated,
+    centers: Annotated[
+        str,
+        choice(("labelled", "train"), "--centers", help="Centers of the conditional.", rich_help_panel=_METHOD),
+    ] = Default.centers,
     self_loops: bool = typer.Option(
         Default.self_loops, help="Count a self-loop as a neighbor.", rich_help_panel=_METHOD
     ),
@@ -35,16 +57,28 @@ def smooth(
         Default.num_classes, help="Number of classes, if the last ones have no label.", rich_help_panel=_METHOD
     ),
     undirected: bool = typer.Option(False, help="Count each row of edges both ways.", rich_help_panel=_TABLES),
-    nodes: str = typer.Option("train", help="Rows to write: train or all.", rich_help_panel=_TABLES),
+    nodes: Annotated[
+        str, choice(("train", "all"), "--nodes", help="Rows to write.", rich_help_panel=_TABLES)
+    ] = "train",
     source: str = typer.Option("source", help="Edge column: the node.", rich_help_panel=_TABLES),
     target: str = typer.Option("target", help="Edge column: its neighbor.", rich_help_panel=_TABLES),
     node: str = typer.Option("node", help="Label column: the node.", rich_help_panel=_TABLES),
     label: str = typer.Option("label", help="Label column: its label.", rich_help_panel=_TABLES),
-    id_type: str = typer.Option("auto", help="Node ids: auto, integer or string.", rich_help_panel=_TABLES),
+    id_type: Annotated[
+        str, choice(("auto", "integer", "string"), "--id-type", help="Node ids.", rich_help_panel=_TABLES)
+    ] = "auto",
     separator: str = typer.Option(",", help="Between the fields of CSV files.", rich_help_panel=_TABLES),
     tables: bool = typer.Option(False, help="Write prior and conditional beside the output as JSON."),
     overwrite: Overwrite = False,
-    engine: str = typer.Option("auto", help="auto, memory, duckdb or spark.", rich_help_panel=_ENGINE),
+    engine: Annotated[
+        str,
+        choice(
+            ("auto", "memory", "duckdb", "spark"),
+            "--engine",
+            help="Where it is computed.",
+            rich_help_panel=_ENGINE,
+        ),
+    ] = "auto",
     memory_limit: str = typer.Option("2GB", help="Memory of DuckDB or of local Spark.", rich_help_panel=_ENGINE),
     threads: int | None = typer.Option(None, help="Threads of DuckDB.", rich_help_panel=_ENGINE),
     master: str | None = typer.Option(None, help="Spark master, as spark://HOST:7077.", rich_help_panel=_ENGINE),

@@ -10,13 +10,12 @@ from typing import Annotated
 import typer
 
 from postel.cli import options
+from postel.cli.words import listed
 
 
 def train(
-    dataset: Annotated[str, typer.Argument(help="A dataset's name or the path of a graph file.")],
-    method: Annotated[
-        str, typer.Option("--method", "-m", help="A soft-label method, as in postel:alpha=0.6,beta=0.8.")
-    ] = "postel",
+    dataset: options.Graph,
+    method: options.Method = "postel",
     backbone: options.Backbone = "gcn",
     backbone_args: options.BackboneArgs = None,
     split: Annotated[int, typer.Option("--split", help="Number of the split.")] = 0,
@@ -54,6 +53,8 @@ def train(
 
     if out is not None and out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file; --out takes a folder")
+    if len(listed([method]) or ()) > 1:
+        raise InputError(f"train takes one method, got {method}; postel compare takes several")
     chosen = MethodSpec.parse(method)
     rounds = options.pseudo_label_rounds(pseudo_labels)
     spec = RunSpec(

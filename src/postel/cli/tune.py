@@ -8,23 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from postel.cli import options
+from postel.cli.words import listed
 
 if TYPE_CHECKING:
     from postel.experiments.store import Store
 
 
 def tune(
-    dataset: Annotated[str, typer.Argument(help="A dataset's name or the path of a graph file.")],
-    methods: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--method",
-            "-m",
-            help="A method; what it carries, as in postel:beta=0.4, is not searched. May be repeated: each method "
-            "has the same budget, and one-hot labels always take part.  [default: postel]",
-            show_default=False,
-        ),
-    ] = None,
+    dataset: options.Graph,
+    methods: options.Methods = None,
     backbone: options.Backbone = "gcn",
     budget: Annotated[
         str,
@@ -50,8 +42,8 @@ def tune(
     fixed: Annotated[
         list[str] | None,
         typer.Option(
-            "--fix",
-            help="A setting that is not searched, as in --fix lr=0.05 or --fix backbone_args.hidden=32; may be "
+            "--set",
+            help="A setting that is not searched, as in --set lr=0.05 or, of the network, --set hidden=32; may be "
             "repeated.",
             show_default=False,
         ),
@@ -68,13 +60,14 @@ def tune(
 ) -> None:
     """Search for the best setting of methods on one dataset, each with the same budget, on validation nodes only.
 
-    Settings of network and method are tried together, first spread evenly, then where they promise most; the
-    better ones are compared on more splits, with pseudo-labels, and finally on all splits. Soft labels are
-    recommended only where they beat one-hot labels by more than the standard error of the difference.
+    One-hot labels always take part, and what a method carries, as in postel:beta=0.4, is not searched; without
+    --method it is postel. Settings of network and method are tried together, first spread evenly, then where they
+    promise most; the better ones are compared on more splits, with pseudo-labels, and finally on all splits. Soft
+    labels are recommended only where they beat one-hot labels by more than the standard error of the difference.
 
     Every run is stored as it finishes: after an interruption the same command continues where it stopped.
 
-    Example: postel tune texas --backbone gcn -m uniform -m postel --budget 200 --splits 10
+    Example: postel tune texas --backbone gcn -m uniform,postel --budget 200 --splits 10
     """
     from postel.cli.console import notes, print_json
     from postel.cli.progress import StudyView
@@ -86,10 +79,10 @@ def tune(
     chosen = Budget.parse(budget)
     options.tell_unused_storage(storage)
     kept = Store(store)
-    asked = list(methods or ["postel"])
+    asked = list(listed(methods) or ["postel"])
     if not any(MethodSpec.parse(method).name == "one_hot" for method in asked):
         asked.insert(0, "one_hot")
-    settings = {**options.key_values(fixed, "--fix"), "max_epochs": max_epochs, "stopping": stopping}
+    settings = {**options.search_settings(fixed, backbone), "max_epochs": max_epochs, "stopping": stopping}
     cells = []
     chosen_cells = []
     for method in asked:

@@ -10,8 +10,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from postel.checks import did_you_mean
 from postel.errors import InputError
-from postel.smoothers import PosteL, Smoother, make_smoother
+from postel.smoothers import SMOOTHERS, PosteL, Smoother, make_smoother
 
 #: Short names of methods in commands, and the settings that they stand for.
 ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -54,6 +55,11 @@ class MethodSpec(BaseModel):
             InputError: If the text has another form, or the method does not take a name or value.
         """
         name, _, rest = text.strip().partition(":")
+        if name not in (*SMOOTHERS, *FORMS, *ALIASES):
+            short = {full: alias for alias, (full, _) in ALIASES.items()}
+            every = [f"{full} ({short[full]})" if full in short else full for full in (*SMOOTHERS, *FORMS)]
+            hint = did_you_mean(name, [*SMOOTHERS, *FORMS, *ALIASES])
+            raise InputError(f"there is no method {name!r}; {hint}choose from {', '.join(every)}")
         name, params = ALIASES.get(name, (name, {}))
         params = dict(params)
         for pair in filter(None, rest.split(",")):

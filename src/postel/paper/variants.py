@@ -60,7 +60,7 @@ EIGHT = (*SIX, POSTEL_AS_RELEASED, CALIBRATED)
 
 
 def parse_variant(text: str) -> Variant:
-    """The variant that a user's ``--methods`` names: one of the six, or a method with something fixed.
+    """The variant that a user's ``--method`` names: one of the six, or a method with something fixed.
 
     >>> parse_variant("ls").label, parse_variant("postel").pseudo_labels
     ('LS', True)

@@ -56,7 +56,7 @@ def command_of(cell: Cell, store: str) -> str:
     """
     question, chosen = cell.question, cell.chosen
     if cell.target.startswith(("table-", "figure-")):
-        parts = [f"postel reproduce {cell.target} --datasets {question.dataset} --backbones {question.backbone}"]
+        parts = [f"postel reproduce {cell.target} --dataset {question.dataset} --backbone {question.backbone}"]
     elif cell.target:
         parts = [f"postel tune {question.dataset} --backbone {question.backbone} --method {question.method.name}"]
     else:
