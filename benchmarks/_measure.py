@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 
 def interleaved(sides: Mapping[str, Callable[[], int]], rounds: int) -> dict[str, list[float]]:
-    """CPU milliseconds an epoch for each side, a value for each of ``rounds`` turns, after one turn to warm up.
+    """Return CPU milliseconds per epoch for each side, one value per round, after one turn to warm up.
 
     A side is a function that runs some epochs and returns how many.
     """

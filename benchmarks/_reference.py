@@ -138,7 +138,7 @@ def reference_model(name: str, inputs: int, classes: int) -> nn.Module:
 def reference_loop(model: nn.Module, data: Any, evaluations: int) -> Callable[[], float]:
     """A function that runs one epoch and returns the validation loss.
 
-    The usual loop evaluates once without gradients; the published one runs four evaluation forwards an epoch.
+    The usual loop evaluates once without gradients; the published one runs four evaluation forwards per epoch.
     """
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
     masks = (data.val_mask, data.train_mask, data.test_mask, data.val_mask)

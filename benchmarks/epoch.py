@@ -4,7 +4,7 @@
 
 Without ``--datasets``, GCN is measured on five graphs and the other backbones on Cora; with it, every backbone on
 every graph named. All sides take turns in one process on one thread. The published shape (dense features,
-scattered messages, four evaluation forwards an epoch) is measured for GCN, the usual loop (the same with one
+scattered messages, four evaluation forwards per epoch) is measured for GCN, the usual loop (the same with one
 evaluation) for all backbones.
 
 Every ratio is given twice, from the median of the turns and from the fastest one: other work on the machine adds
@@ -65,7 +65,7 @@ def epochs_for(run: Callable[[int], int], seconds: float) -> int:
 
 
 def measure(backbone: str, dataset: str, rounds: int, seconds: float) -> dict[str, object]:
-    """CPU milliseconds an epoch of all sides on one dataset, and the ratios; a turn takes about ``seconds``."""
+    """Return CPU milliseconds per epoch of all sides on a dataset, and ratios; a turn takes about ``seconds``."""
     data = load_dataset(dataset, split=0)
     classes = int(data.y.max()) + 1
     graph = prepare(data)

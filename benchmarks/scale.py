@@ -65,7 +65,7 @@ def write_graph(folder: Path, edges: int, seed: int = 0) -> int:
 
 
 def sizes(folder: Path) -> dict[str, float]:
-    """Bytes of Parquet, and counted rows (node, class) with all nodes labelled, an edge."""
+    """Return bytes of Parquet, and counted rows (node, class) with all nodes labelled, per edge."""
     duckdb = require_extra("duckdb", "duckdb")
     edges, labels = f"'{folder}/edges.parquet'", f"'{folder}/all.parquet'"
     both = f"SELECT source AS a, target AS b FROM {edges} UNION ALL SELECT target, source FROM {edges}"
@@ -177,7 +177,7 @@ def _shuffled(events: Path) -> int:
 
 
 def main() -> None:
-    """Print a line a job."""
+    """Print one line per job."""
     parser = argparse.ArgumentParser(description="Time and peak memory of postel smooth on every engine.")
     parser.add_argument("--edges", type=float, nargs="+", default=[1e6, 10e6])
     parser.add_argument("--engines", nargs="+", default=["memory", "duckdb", "spark"])
@@ -187,9 +187,9 @@ def main() -> None:
     parser.add_argument(
         "--shuffle", action="store_true", help="on Spark: join by shuffle, as for a large label table"
     )
-    parser.add_argument("--sizes", action="store_true", help="only bytes and counted rows an edge, with DuckDB")
+    parser.add_argument("--sizes", action="store_true", help="only bytes and counted rows per edge, with DuckDB")
     parser.add_argument("--folder", type=Path, help="where the data goes; removed at the end")
-    parser.add_argument("--json", action="store_true", help="print a JSON object a line")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
     options = parser.parse_args()
     columns = f"{'edges':>11} {'nodes':>9} {'labelled':>8} {'engine':>7} {'rows':>9} {'wall s':>7} {'CPU s':>7}"
     if not options.json and not options.sizes:

@@ -31,7 +31,7 @@ TRAIN_SHARE = 0.08
 
 
 def power_law_graph(nodes: int, edges: int, seed: int, sort: bool) -> tuple[Tensor, Tensor]:
-    """Both directions of ``edges`` random edges as int64 [2, 2 * edges], and a class a node."""
+    """Both directions of ``edges`` random edges as int64 [2, 2 * edges], and one class per node."""
     rng = np.random.default_rng(seed)
     name = rng.permutation(nodes)
     u = name[(nodes * rng.random(edges) ** 2.0).astype(np.int64)]

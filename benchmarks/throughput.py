@@ -1,4 +1,4 @@
-"""Complete trainings an hour: what a study or a search can be planned from.
+"""Complete trainings per hour: what a study or a search can be planned from.
 
     python benchmarks/throughput.py                     # GCN on five graphs, 2 workers: some minutes
     python benchmarks/throughput.py texas --backbone gat --trainings 40 --json
@@ -38,7 +38,7 @@ def specs_of(dataset: str, backbone: str, trainings: int) -> list[RunSpec]:
 
 
 def measure(dataset: str, backbone: str, trainings: int, workers: int) -> dict[str, float]:
-    """Seconds and epochs of ``trainings`` complete trainings, and how many an hour has of them."""
+    """Seconds and epochs of ``trainings`` complete trainings, and how many fit into an hour."""
     started = time.perf_counter()
     rows = run_all(specs_of(dataset, backbone, trainings), workers=workers)
     seconds = time.perf_counter() - started
@@ -59,7 +59,7 @@ def warm_up(workers: int, backbone: str) -> None:
 
 def show(found: dict[str, dict[str, float]]) -> str:
     """The results as a table."""
-    columns = ["", "trainings", "seconds", "epochs a training", "ms an epoch", "trainings an hour"]
+    columns = ["", "trainings", "seconds", "epochs per training", "ms per epoch", "trainings per hour"]
     rows = [
         [
             dataset,

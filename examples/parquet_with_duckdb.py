@@ -48,7 +48,7 @@ with tempfile.TemporaryDirectory() as temporary:
         threads=1,
     )
     print(f"{made.nodes} soft labels from {made.labelled} labelled nodes on {made.engine}")
-    print(f"conditional, a row a node's class:\n{made.conditional.round(2)}")
+    print(f"conditional, one row per class of the node:\n{made.conditional.round(2)}")
     data = join_soft_labels(data, folder / "soft.parquet")  # data.soft_y [N, K], ready for a loop or a loader
 
 train = data.train_mask

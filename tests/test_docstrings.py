@@ -23,7 +23,6 @@ import postel
 NOT_YET = (
     "postel.experiments.search",
     "postel.paper",
-    "postel.training.classifier",
 )
 
 _SECTION = re.compile(r"^(Args|Attributes):$", re.MULTILINE)

@@ -256,7 +256,7 @@ def conditional(pairs: Tensor) -> Tensor:
 def normalized_conditional(histograms: Tensor, classes: Tensor, num_classes: int) -> Tensor:
     """Estimate the conditional so that every labelled node weighs the same, however many neighbors it has.
 
-    Each histogram is scaled to sum to 1, summed over its class, and the rows are normalised. Centers without
+    Each histogram is scaled to sum to 1, summed over its class, and the rows are normalized. Centers without
     labelled neighbors say nothing.
 
     Args:

@@ -58,7 +58,7 @@ def _copy(pairs):
             mine.copy_((theirs.t() if turned else theirs).reshape(mine.shape))
 
 
-def _randomise(module: nn.Module) -> None:
+def _randomize(module: nn.Module) -> None:
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.copy_(torch.randn_like(parameter) * 0.7)
@@ -82,7 +82,7 @@ DENSITIES = st.sampled_from([0.0, 1.0])
 def test_gcn_equals_gcnconv(data, dense_above, depth):
     widths = [FEATURES, *[4] * (depth - 1), CLASSES]
     reference = Stack([GCNConv(a, b) for a, b in pairwise(widths)], F.relu)
-    _randomise(reference)
+    _randomize(reference)
     ours = make_backbone("gcn", FEATURES, CLASSES, hidden=4, num_layers=depth)
     convs, layers = reference.layers, [ours.first, *ours.middle, ours.last]
     pairs = [(mine.weight, conv.lin.weight, mine is ours.first) for mine, conv in zip(layers, convs, strict=True)]
@@ -96,7 +96,7 @@ def test_gat_equals_gatconv(data, dense_above, heads):
     first = GATConv(FEATURES, 4, heads=heads)
     last = GATConv(4 * heads, CLASSES, heads=1, concat=False)
     reference = Stack([first, last], F.elu)
-    _randomise(reference)
+    _randomize(reference)
     ours = make_backbone("gat", FEATURES, CLASSES, hidden=4, heads=heads)
     pairs = [(ours.first.weight, first.lin.weight, True), (ours.last.weight, last.lin.weight, False)]
     for mine, conv in ((ours.attention[0], first), (ours.last_attention, last)):
@@ -126,7 +126,7 @@ def test_gat_stands_extreme_scores():
 def test_chebnet_equals_chebconv(data, dense_above, terms):
     first, last = ChebConv(FEATURES, 4, terms), ChebConv(4, CLASSES, terms)
     reference = Stack([first, last], F.relu)
-    _randomise(reference)
+    _randomize(reference)
     ours = make_backbone("chebnet", FEATURES, CLASSES, hidden=4, terms=terms)
     with torch.no_grad():
         ours.first.weight.copy_(torch.cat([lin.weight.t() for lin in first.lins], 1))
@@ -248,7 +248,7 @@ def test_ordered_gnn_equals_dense_equations(global_gate, input_layers, data, lay
         input_layers=input_layers,
         global_gate=global_gate,
     )
-    _randomise(ours)
+    _randomize(ours)
     # Unit u follows gate entry u mod chunk here; the published order is consecutive: renumber the units.
     unit = torch.arange(hidden)
     order = (unit % (hidden // chunk)) * chunk + unit // (hidden // chunk)

@@ -58,7 +58,7 @@ def test_a_sound_graph_is_taken_as_it_is(data_root):
     assert torch.equal(paper.edge_index, sound.edge_index)
 
 
-def test_rows_are_normalised_unless_asked_otherwise(data_root):
+def test_rows_are_normalized_unless_asked_otherwise(data_root):
     data, plain = (load_dataset("texas", data_root=data_root, normalize=value) for value in (None, False))
     assert data.x.sum(dim=1).sub(1).abs().max() < 1e-5
     assert set(plain.x.unique().tolist()) == {0.0, 1.0}

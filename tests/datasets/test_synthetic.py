@@ -100,7 +100,7 @@ def test_no_class_is_empty():
         ({"compatibility": [[1, -1], [0, 1]]}, "0 or more"),
         ({"compatibility": [[1, np.nan], [0, 1]]}, "0 or more"),
         ({"num_classes": 1}, "num_classes must be 2 or more, got 1"),
-        ({"num_nodes": 9}, r"at least two a class \(10\), got 9"),
+        ({"num_nodes": 9}, r"at least two per class \(10\), got 9"),
         ({"mean_degree": -1}, "mean_degree"),
         ({"degree_law": "normal"}, "poisson or power-law, got 'normal'"),
         ({"num_features": 0}, "num_features"),

@@ -29,7 +29,7 @@ def test_sparse_and_dense_input_give_the_same_graph():
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_rows_are_normalised_on_request(sparse):
+def test_rows_are_normalized_on_request(sparse):
     x = torch.tensor([[1.0, 3.0], [0.0, 0.0], [2.0, 0.0]])
     data = Data(x=x.to_sparse() if sparse else x, edge_index=torch.tensor([[0], [1]]))
     expected = NormalizeFeatures()(Data(x=x.clone())).x

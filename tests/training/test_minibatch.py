@@ -89,7 +89,7 @@ def test_every_source_is_drawn_equally_often():
 
 
 def test_complete_samples_give_the_full_graphs_logits():
-    """With all sources at every hop, a network that normalises by target only sees no difference."""
+    """With all sources at every hop, a network that normalizes by target only sees no difference."""
     data = _data()
     backbone = make_backbone("ordered_gnn", 8, 3, hidden=8, chunk=4).eval()
     full = backbone(Graph(Features.from_dense(data.x), data.edge_index))

@@ -62,7 +62,7 @@ def make_backbone(
         backbone: A name, or a user's own model: a class such as ``torch_geometric.nn.GCN``, a function
             ``model_fn(in_channels, out_channels)`` that returns a module, or an instance, which is copied and
             reset.
-        in_channels: Number of features of a node.
+        in_channels: Number of features per node.
         out_channels: Number of classes.
         **arguments: Further arguments of the backbone, the class or the function.
 

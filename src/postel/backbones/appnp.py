@@ -1,4 +1,4 @@
-"""APPNP (Gasteiger et al., 2019): class scores from the features, spread by personalised PageRank."""
+"""APPNP (Gasteiger et al., 2019): class scores from the features, spread by personalized PageRank."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class APPNP(TracedBackbone):
     """``steps`` power iterations ``z ← (1 - teleport) P z + teleport · mlp(x)``.
 
     Args:
-        in_channels: Number of features of a node.
+        in_channels: Number of features per node.
         out_channels: Number of classes.
         hidden: Width of the hidden layers.
         num_layers: Number of linear layers, at least 2.
@@ -63,7 +63,7 @@ class APPNP(TracedBackbone):
         Args:
             graph: The prepared graph.
             training: Whether dropout is drawn.
-            encoded: Nothing: dropout comes first.
+            encoded: Not used: dropout comes first.
 
         Returns:
             Logits [N, K], and a function from their gradient to those of all parameters in order.
@@ -79,7 +79,7 @@ class APPNP(TracedBackbone):
 
 
 def pagerank_coefficients(steps: int, teleport: float) -> Tensor:
-    """Return the weights of the powers of P after some power iterations of personalised PageRank.
+    """Return the weights of the powers of P after some power iterations of personalized PageRank.
 
     Args:
         steps: Number of power iterations.

@@ -21,7 +21,7 @@ class Backbone(nn.Module):
     hand instead; see :class:`postel.backbones.traced.TracedBackbone`.
 
     Args:
-        in_channels: Number of features of a node.
+        in_channels: Number of features per node.
         out_channels: Number of classes.
     """
 
@@ -100,7 +100,7 @@ class Backbone(nn.Module):
             return self.decode(graph, encoded), encoded
 
     def switch(self, training: bool) -> None:
-        """Do what ``train(training)`` does, but visit a list and not a tree, as this may happen twice an epoch.
+        """Do what ``train(training)`` does, but visit a list and not a tree, as this may happen twice per epoch.
 
         Args:
             training: True for training mode, False for evaluation mode.

@@ -18,10 +18,10 @@ from postel.graph.tracing import Back
 class ChebNet(TracedBackbone):
     """Two layers ``Σ_k T_k(L̂) x W_k + b`` over ``terms`` polynomials, with ReLU and dropout between.
 
-    L̂ = 2L/λ_max - I with λ_max = 2 is minus the normalised adjacency.
+    L̂ = 2L/λ_max - I with λ_max = 2 is minus the normalized adjacency.
 
     Args:
-        in_channels: Number of features of a node.
+        in_channels: Number of features per node.
         out_channels: Number of classes.
         hidden: Width of the hidden layers.
         num_layers: Number of convolutions, at least 2.
@@ -109,7 +109,7 @@ def combine_terms(adjacency: SparseMatrix, scores: Tensor, terms: int) -> Tensor
     """Return ``Σ_k T_k(-adjacency) scores_k`` by Clenshaw's recurrence, so that only narrow scores are propagated.
 
     Args:
-        adjacency: The normalised adjacency [N, N].
+        adjacency: The normalized adjacency [N, N].
         scores: The scores of all terms side by side [N, terms * D].
         terms: Number of polynomials.
 
@@ -136,7 +136,7 @@ def spread_terms(adjacency: SparseMatrix, grad: Tensor, terms: int) -> Tensor:
     """Return the gradient of the scores of :func:`combine_terms`: ``T_k(-adjacencyᵀ) grad`` for every k.
 
     Args:
-        adjacency: The normalised adjacency [N, N].
+        adjacency: The normalized adjacency [N, N].
         grad: The gradient of the sum [N, D].
         terms: Number of polynomials.
 

@@ -18,7 +18,7 @@ class Custom(Backbone):
 
     Args:
         module: A module that returns logits [N, K].
-        in_channels: Number of features of a node.
+        in_channels: Number of features per node.
         out_channels: Number of classes K.
 
     Example:
@@ -47,7 +47,7 @@ class Custom(Backbone):
 
         Args:
             graph: The prepared graph.
-            encoded: Nothing: a module is not cut in two.
+            encoded: Not used: a module is not cut in two.
 
         Returns:
             Logits [N, K].

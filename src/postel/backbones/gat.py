@@ -25,7 +25,7 @@ class GAT(TracedBackbone):
     The default is the paper's 8 heads of 8; its published code has ``hidden=64``.
 
     Args:
-        in_channels: Number of features of a node.
+        in_channels: Number of features per node.
         out_channels: Number of classes.
         hidden: Width of a head.
         heads: Number of heads of all layers but the last.
@@ -72,7 +72,7 @@ class GAT(TracedBackbone):
         Args:
             graph: The prepared graph.
             training: Whether dropout is drawn.
-            encoded: Nothing: dropout comes first.
+            encoded: Not used: dropout comes first.
 
         Returns:
             Logits [N, K], and a function from their gradient to those of all parameters in order.

@@ -93,7 +93,7 @@ def traced_norm(x: Tensor, norm: Any, p: float = 0.0) -> tuple[Tensor, Back]:
         p: The dropout rate, 0 in evaluation.
 
     Returns:
-        The normalised units [N, hidden], and a function from their gradient, which it may overwrite, to those of
+        The normalized units [N, hidden], and a function from their gradient, which it may overwrite, to those of
         ``x`` and of the norm's weight and bias.
 
     Example:

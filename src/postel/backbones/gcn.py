@@ -16,10 +16,10 @@ from postel.graph.tracing import Back
 
 
 class GCN(TracedBackbone):
-    """Logits = P · dropout(relu(P X W₁ + b₁)) W₂ + b₂ with P the normalised adjacency with self-loops.
+    """Logits = P · dropout(relu(P X W₁ + b₁)) W₂ + b₂ with P the normalized adjacency with self-loops.
 
     Args:
-        in_channels: Number of features of a node.
+        in_channels: Number of features per node.
         out_channels: Number of classes.
         hidden: Width of the hidden layers.
         num_layers: Number of convolutions, at least 2.

@@ -18,12 +18,12 @@ from postel.graph.tracing import Back
 
 
 class GPRGNN(TracedBackbone):
-    """``Σ_k γ_k P^k · dropout(mlp(x))`` with learned γ that start at personalised PageRank's.
+    """``Σ_k γ_k P^k · dropout(mlp(x))`` with learned γ that start at personalized PageRank's.
 
     γ has no weight decay.
 
     Args:
-        in_channels: Number of features of a node.
+        in_channels: Number of features per node.
         out_channels: Number of classes.
         hidden: Width of the hidden layers.
         num_layers: Number of linear layers, at least 2.
@@ -68,7 +68,7 @@ class GPRGNN(TracedBackbone):
         Args:
             graph: The prepared graph.
             training: Whether dropout is drawn.
-            encoded: Nothing: dropout comes first.
+            encoded: Not used: dropout comes first.
 
         Returns:
             Logits [N, K], and a function from their gradient to those of all parameters in order.

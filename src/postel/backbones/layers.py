@@ -149,7 +149,7 @@ class Extractor(nn.Module):
     """The feature extractor that MLP, APPNP, GPR-GNN and BernNet share: dropout, linear, ReLU, and again.
 
     Args:
-        in_channels: Number of features of a node.
+        in_channels: Number of features per node.
         hidden: Width of the hidden layers.
         out_channels: Number of classes.
         num_layers: Number of layers, at least 2.

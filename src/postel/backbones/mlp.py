@@ -15,7 +15,7 @@ class MLP(TracedBackbone):
     """Dropout, linear, ReLU, dropout, linear.
 
     Args:
-        in_channels: Number of features of a node.
+        in_channels: Number of features per node.
         out_channels: Number of classes.
         hidden: Width of the hidden layers.
         num_layers: Number of linear layers, at least 2.
@@ -46,7 +46,7 @@ class MLP(TracedBackbone):
         Args:
             graph: The prepared graph.
             training: Whether dropout is drawn.
-            encoded: Nothing: dropout comes first.
+            encoded: Not used: dropout comes first.
 
         Returns:
             Logits [N, K], and a function from their gradient to those of all parameters in order.

@@ -23,7 +23,7 @@ class OrderedGNN(TracedBackbone):
     (the order of units is free, and this one is fastest).
 
     Args:
-        in_channels: Number of features of a node.
+        in_channels: Number of features per node.
         out_channels: Number of classes.
         hidden: Number of units, a multiple of ``chunk``.
         chunk: Number of entries of a gate.
@@ -82,7 +82,7 @@ class OrderedGNN(TracedBackbone):
         Args:
             graph: The prepared graph.
             training: Whether dropout is drawn.
-            encoded: Nothing: dropout comes first.
+            encoded: Not used: dropout comes first.
 
         Returns:
             Logits [N, K], and a function from their gradient to those of all parameters in order.

@@ -19,7 +19,7 @@ class TracedBackbone(Backbone):
     ``backbone(graph)`` is still differentiable: autograd then calls the same way back.
 
     Args:
-        in_channels: Number of features of a node.
+        in_channels: Number of features per node.
         out_channels: Number of classes.
     """
 

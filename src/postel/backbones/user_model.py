@@ -25,7 +25,7 @@ def make_module(
     Args:
         model: A class, as ``torch_geometric.nn.GCN``; a function ``model_fn(in_channels, out_channels)``; or an
             instance, which is copied and reset and stays as it is itself.
-        in_channels: Number of features of a node.
+        in_channels: Number of features per node.
         out_channels: Number of classes.
         arguments: Further arguments of the class or function. A class that needs ``hidden_channels`` or
             ``num_layers`` and is given none has 64 and 2.

@@ -1,4 +1,4 @@
-"""The command line: one file a command, each a plain function that typer turns into one.
+"""The command line: one file per command, each a plain function that typer turns into one.
 
 Command files import torch and friends inside the function, so that ``postel --help`` answers at once.
 """

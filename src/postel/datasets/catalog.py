@@ -46,8 +46,8 @@ class Entry:
         about: What it is, in a few words.
         sources: Where it can be had, in the order in which they are asked.
         fingerprint: Names the stored graph's content; None where it is not known.
-        symmetrise: Whether the paper made the entries symmetric (self-loops kept, repeated entries merged).
-        normalise: Whether the paper scaled feature rows to sum to 1.
+        symmetrize: Whether the paper made the entries symmetric (self-loops kept, repeated entries merged).
+        normalize: Whether the paper scaled feature rows to sum to 1.
         paper: The paper's figures, if it used the dataset.
         warning: What users must be told when they first load it.
         splits: Fingerprints of its published splits, by protocol.
@@ -57,8 +57,8 @@ class Entry:
     about: str
     sources: tuple[Source, ...]
     fingerprint: str | None = None
-    symmetrise: bool = False
-    normalise: bool = True
+    symmetrize: bool = False
+    normalize: bool = True
     paper: PaperFigures | None = None
     warning: str | None = None
     splits: dict[str, str] = field(default_factory=dict)
@@ -69,9 +69,9 @@ class Entry:
 
         Example:
             >>> CATALOG["texas"].recipe
-            'symmetrised, loops kept; feature rows normalised'
+            'symmetrized, loops kept; feature rows normalized'
         """
-        return f"{self.graph}; feature rows {'normalised' if self.normalise else 'as published'}"
+        return f"{self.graph}; feature rows {'normalized' if self.normalize else 'as published'}"
 
     @property
     def graph(self) -> str:
@@ -81,8 +81,8 @@ class Entry:
             >>> CATALOG["actor"].graph
             'directed, loops kept'
         """
-        if self.symmetrise:
-            return "symmetrised, loops kept"
+        if self.symmetrize:
+            return "symmetrized, loops kept"
         return "directed, loops kept" if self.name == "actor" else "symmetric"
 
 
@@ -135,7 +135,7 @@ _ENTRIES = (
         "links between Wikipedia pages, classes by traffic",
         ("upstream",),
         "1435383ef199100c491c94674d080d85",
-        symmetrise=True,
+        symmetrize=True,
         paper=PaperFigures(2277, 31396, 2325, 5, "half"),
         warning=_DUPLICATES.format("chameleon"),
         splits={"geom-gcn": "c08fbf8bdb7e51b8ee164d0aab59c67b"},
@@ -145,7 +145,7 @@ _ENTRIES = (
         "links between Wikipedia pages, classes by traffic",
         ("upstream",),
         "4e9c3cd688c04d0bdfabff0c114eabc2",
-        symmetrise=True,
+        symmetrize=True,
         paper=PaperFigures(5201, 198423, 2089, 5, "half"),
         warning=_DUPLICATES.format("squirrel"),
         splits={"geom-gcn": "f996d1cf85b30e36d07069f4aa33cd66"},
@@ -163,7 +163,7 @@ _ENTRIES = (
         "links between web pages of a university (WebKB)",
         ("upstream",),
         "28b1792b5fdda98c91e12c82c158c197",
-        symmetrise=True,
+        symmetrize=True,
         paper=PaperFigures(183, 287, 1703, 5, "half"),
         splits={"geom-gcn": "87ad3a33be519d6851771a1bb8064eac"},
     ),
@@ -172,7 +172,7 @@ _ENTRIES = (
         "links between web pages of a university (WebKB), with Texas's features and labels",
         ("upstream",),
         "bd43d1e14ea1e6234f460e36a26d792f",
-        symmetrise=True,
+        symmetrize=True,
         paper=PaperFigures(183, 277, 1703, 5, "pairs"),
         warning=(
             "cornell, as the paper used it, carries the features and labels of Texas on Cornell's edges; "
@@ -211,30 +211,30 @@ _ENTRIES = (
         "ogbn-products",
         "products bought together, from OGB's raw folder; split by sales rank",
         ("ogb",),
-        normalise=False,
+        normalize=False,
         paper=PaperFigures(2449029, 61859140, 100, 47, "half"),
     ),
-    Entry("karate", "Zachary's karate club", ("embedded",), "cc04f9ae4d37aff19adda39fa1da2cc0", normalise=False),
+    Entry("karate", "Zachary's karate club", ("embedded",), "cc04f9ae4d37aff19adda39fa1da2cc0", normalize=False),
     Entry(
         "csbm-homophilic",
         "synthetic: neighbors mostly share the class",
         ("embedded",),
         "a54a7e03720637e163d90257a351dc3c",
-        normalise=False,
+        normalize=False,
     ),
     Entry(
         "csbm-heterophilic",
         "synthetic: neighbors come from the two classes beside a node's own",
         ("embedded",),
         "892c6a49ff42028c2def243b7842956f",
-        normalise=False,
+        normalize=False,
     ),
     Entry(
         "csbm-no-signal",
         "synthetic: neighbors say nothing about a node's class",
         ("embedded",),
         "8f61d7867b3de2d59389269ce33c4c0e",
-        normalise=False,
+        normalize=False,
     ),
 )
 

@@ -187,8 +187,8 @@ def under_recipe(stored: StoredGraph, entry: Entry, recipe: str, normalize: bool
     Raises:
         InputError: If there is no such recipe.
     """
-    edges = apply_recipe(torch.from_numpy(stored.edge_index), stored.num_nodes, recipe, entry.symmetrise)
-    x = recipe_features(stored.x, entry.normalise if normalize is None else normalize)
+    edges = apply_recipe(torch.from_numpy(stored.edge_index), stored.num_nodes, recipe, entry.symmetrize)
+    x = recipe_features(stored.x, entry.normalize if normalize is None else normalize)
     return ReadDataset(stored, entry, recipe, x, edges)
 
 
@@ -251,7 +251,7 @@ def _is_path(text: str) -> bool:
 
 
 def _own(name: str) -> Entry:
-    return Entry(name, "a graph of the user's", ("embedded",), normalise=False)
+    return Entry(name, "a graph of the user's", ("embedded",), normalize=False)
 
 
 def _warn_once(entry: Entry) -> None:

@@ -18,14 +18,14 @@ Recipe = Literal["paper", "sound"]
 _ROWS = 1024
 
 
-def apply_recipe(edge_index: Tensor, num_nodes: int, recipe: str, symmetrise: bool) -> Tensor:
+def apply_recipe(edge_index: Tensor, num_nodes: int, recipe: str, symmetrize: bool) -> Tensor:
     """Apply a recipe to edge entries: as the paper took them, or sound (symmetric, no loop, no repetition).
 
     Args:
         edge_index: The stored entries, int64 [2, E].
         num_nodes: Number of nodes.
         recipe: ``"paper"`` or ``"sound"``.
-        symmetrise: Whether the paper made this dataset symmetric; it kept self-loops when it did.
+        symmetrize: Whether the paper made this dataset symmetric; it kept self-loops when it did.
 
     Returns:
         The entries under the recipe.
@@ -35,9 +35,9 @@ def apply_recipe(edge_index: Tensor, num_nodes: int, recipe: str, symmetrise: bo
 
     Example:
         >>> edges = torch.tensor([[0, 1, 2], [1, 1, 0]])
-        >>> apply_recipe(edges, 3, "paper", symmetrise=True).tolist()
+        >>> apply_recipe(edges, 3, "paper", symmetrize=True).tolist()
         [[0, 0, 1, 1, 2], [1, 2, 0, 1, 0]]
-        >>> apply_recipe(edges, 3, "sound", symmetrise=False).tolist()
+        >>> apply_recipe(edges, 3, "sound", symmetrize=False).tolist()
         [[0, 0, 1, 2], [1, 2, 0, 0]]
     """
     if recipe not in get_args(Recipe):
@@ -47,58 +47,58 @@ def apply_recipe(edge_index: Tensor, num_nodes: int, recipe: str, symmetrise: bo
         if _is_tidy(loopless, num_nodes):
             return loopless  # in the order of the file: nothing had to be done
         return to_undirected(loopless, num_nodes=num_nodes)
-    return to_undirected(edge_index, num_nodes=num_nodes) if symmetrise else edge_index
+    return to_undirected(edge_index, num_nodes=num_nodes) if symmetrize else edge_index
 
 
-def recipe_features(x: Any, normalise: bool) -> Any:
+def recipe_features(x: Any, normalize: bool) -> Any:
     """The features that a model sees, as sparse as they are stored.
 
     Args:
         x: Stored features [N, F]: a scipy CSR array, or a dense (perhaps memory-mapped) array.
-        normalise: Whether each row is scaled to sum to 1, as torch_geometric's ``NormalizeFeatures`` does it.
+        normalize: Whether each row is scaled to sum to 1, as torch_geometric's ``NormalizeFeatures`` does it.
 
     Returns:
         A float32 ``csr_array`` where that is what is stored and scaling leaves its zeros, else a float32 tensor.
 
     Example:
         >>> from scipy.sparse import csr_array
-        >>> recipe_features(csr_array(np.array([[1.0, 3.0], [0.0, 0.0]])), normalise=True).data.tolist()
+        >>> recipe_features(csr_array(np.array([[1.0, 3.0], [0.0, 0.0]])), normalize=True).data.tolist()
         [0.25, 0.75]
     """
     if isinstance(x, np.ndarray):
         # A memory-mapped array stays one: pages are read when a row is used.
         features = torch.from_numpy(x).to(torch.float32)
-        return _normalised(features) if normalise else features
+        return _normalized(features) if normalize else features
     x = csr_array(x, dtype=np.float32)
-    if not normalise:
+    if not normalize:
         return x
     lowest = min(float(x.data.min(initial=0.0)), 0.0)
     if lowest < 0 or x.nnz == x.shape[0] * x.shape[1]:
-        return _normalised(torch.from_numpy(x.toarray()))  # shifted by the lowest value, so nothing stays 0
+        return _normalized(torch.from_numpy(x.toarray()))  # shifted by the lowest value, so nothing stays 0
     counts = np.diff(x.indptr)
     return csr_array((x.data / np.repeat(_row_sums(x), counts), x.indices, x.indptr), shape=x.shape)
 
 
-def dense_features(x: Any, normalise: bool) -> Tensor:
+def dense_features(x: Any, normalize: bool) -> Tensor:
     """The features of :func:`recipe_features` as a dense tensor.
 
     Args:
         x: Stored features [N, F], sparse or dense.
-        normalise: Whether each row is scaled to sum to 1.
+        normalize: Whether each row is scaled to sum to 1.
 
     Returns:
         float32 [N, F].
 
     Example:
         >>> from scipy.sparse import csr_array
-        >>> dense_features(csr_array(np.array([[1.0, 3.0], [0.0, 0.0]])), normalise=True).tolist()
+        >>> dense_features(csr_array(np.array([[1.0, 3.0], [0.0, 0.0]])), normalize=True).tolist()
         [[0.25, 0.75], [0.0, 0.0]]
     """
-    features = recipe_features(x, normalise)
+    features = recipe_features(x, normalize)
     return features if isinstance(features, Tensor) else torch.from_numpy(features.toarray())
 
 
-def _normalised(x: Tensor) -> Tensor:
+def _normalized(x: Tensor) -> Tensor:
     x = x - x.min()
     return x.div_(x.sum(dim=-1, keepdim=True).clamp_(min=1.0))
 

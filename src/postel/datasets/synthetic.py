@@ -185,7 +185,7 @@ def _check_numbers(
     seed: int,
 ) -> None:
     if num_nodes < 2 * num_classes:
-        raise InputError(f"num_nodes must be at least two a class ({2 * num_classes}), got {num_nodes}")
+        raise InputError(f"num_nodes must be at least two per class ({2 * num_classes}), got {num_nodes}")
     if not 0 <= mean_degree < num_nodes:
         raise InputError(f"mean_degree must lie in [0, {num_nodes}), got {mean_degree}")
     if num_features < 1:

@@ -96,7 +96,7 @@ class SparkEngine(Engine):
 
     def write(self, model: Model, target: str) -> int:
         functions = require_extra("pyspark.sql.functions", "spark")
-        # At most one row a class and node comes here, so no hub is large.
+        # At most one row per class and node comes here, so no hub is large.
         entries = functions.collect_list(functions.struct("class", "n")).alias("entries")
         rows = (
             self._spark.sql(sql.rows(self._request))

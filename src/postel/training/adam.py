@@ -1,4 +1,4 @@
-"""Adam without the bookkeeping of an optimiser class, which costs more than the update on small networks."""
+"""Adam without the bookkeeping of an optimizer class, which costs more than the update on small networks."""
 
 from __future__ import annotations
 

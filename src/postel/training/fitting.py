@@ -1,4 +1,4 @@
-"""The parts of a fit: what is minimised, what is reported of a round, where it runs."""
+"""The parts of a fit: what is minimized, what is reported of a round, where it runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from postel.training.tracking import TrainingOutcome
 def objective_of(
     smoother: Smoother, edge_index: Tensor, known: KnownLabels, teacher_logits: Callable[[], Tensor]
 ) -> tuple[Objective, Mapping[str, Any]]:
-    """Return what a run with this soft-label method minimises, and the statistics that it rests on.
+    """Return what a run with this soft-label method minimizes, and the statistics that it rests on.
 
     A method may offer ``objective(edge_index, known, teacher_logits)``; otherwise its soft labels are fixed
     targets.

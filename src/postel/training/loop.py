@@ -33,7 +33,7 @@ def train(
     Args:
         make: Returns the backbone to train.
         graph: The prepared graph.
-        objective: What to minimise.
+        objective: What to minimize.
         watch: The sets to evaluate. The loss of the one called "val" decides about the best epoch and the stop.
         settings: Learning rate, weight decay, limit on epochs and stop rule.
         seed: Where weights and dropout come from; the caller's generators are left as they were.

@@ -177,7 +177,7 @@ class BatchedGraph:
 
         Args:
             make: Returns the backbone to train.
-            objective: What to minimise; it has to be fixed soft labels.
+            objective: What to minimize; it has to be fixed soft labels.
             watch: The sets to evaluate, one of them called "val".
             settings: Learning rate, weight decay, limit on epochs and stop rule.
             seed: Where weights, dropout and batches come from.

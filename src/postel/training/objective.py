@@ -1,4 +1,4 @@
-"""What a training run minimises: soft-target cross-entropy on training nodes, or anything with its interface."""
+"""What a training run minimizes: soft-target cross-entropy on training nodes, or anything with its interface."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Objective(Protocol):
     weight_decay: float
 
     def loss(self, logits: Tensor, epoch: int) -> Tensor:
-        """Return the value to minimise.
+        """Return the value to minimize.
 
         Args:
             logits: Training-mode logits [N, K] of all nodes.

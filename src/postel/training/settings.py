@@ -1,4 +1,4 @@
-"""How a run is optimised and when it stops."""
+"""How a run is optimized and when it stops."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from postel.training.stopping import stop_rule
 
 @dataclass(frozen=True)
 class Settings:
-    """How one training is optimised and when it stops; the values are checked when the object is made.
+    """How one training is optimized and when it stops; the values are checked when the object is made.
 
     Args:
         lr: Adam's learning rate.

@@ -24,7 +24,7 @@ class Curves:
     """Values of every epoch.
 
     Attributes:
-        objective: What was minimised.
+        objective: What was minimized.
         loss: The hard-label loss of each watched set, by its name.
         accuracy: The accuracy of each watched set, by its name.
     """
@@ -99,7 +99,7 @@ class Tracker:
         """Take note of one epoch.
 
         Args:
-            objective: What was minimised.
+            objective: What was minimized.
             logits: The evaluation-mode logits [N, K] after the epoch's step.
 
         Returns:

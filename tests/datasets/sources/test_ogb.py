@@ -81,7 +81,7 @@ def test_memory_does_not_grow_with_the_graph(tmp_path):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     on_disk = sum(path.stat().st_size for path in (tmp_path / "out1").iterdir())
-    # What may grow is a few bytes a node (labels and split); features and edges are two hundred.
+    # What may grow is a few bytes per node (labels and split); features and edges are two hundred.
     assert peaks[1] < on_disk / 3
     assert peaks[1] - peaks[0] < 25 * 30_000
 
@@ -128,11 +128,11 @@ def test_unlabelled_nodes_are_kept_as_such(layout, tmp_path):
         ("raw/edge", "0,1\n", "has 1 lines, the num-\\*-list files name 120"),
         ("raw/edge", "0,1\n" * 121, "more than the 120 lines"),
         ("raw/edge", "0,50\n" * 120, r"nodes 0\.\.49, got 0\.\.50"),
-        ("raw/edge", "0,1,2\n" * 120, "2 numbers a line"),
+        ("raw/edge", "0,1,2\n" * 120, "2 numbers per line"),
         ("raw/edge", "0,x\n" * 120, "no number"),
         ("raw/node-feat", "1,2,3,4\n" * 49, "has 49 lines"),
         ("raw/node-feat", "1,2,3,nan\n" * 50, "NaN"),
-        ("raw/node-feat", "1,2,3,4\n" * 49 + "1,2,3\n", "4 numbers a line"),
+        ("raw/node-feat", "1,2,3,4\n" * 49 + "1,2,3\n", "4 numbers per line"),
         ("raw/node-label", "0.5\n" * 50, "class numbers"),
         ("raw/num-node-list", "50\n51\n", "one number"),
         ("split/sales_ranking/train", "50\n", r"nodes 0\.\.49"),

@@ -131,7 +131,7 @@ def test_a_pickle_under_the_name_of_a_graph_file_is_not_loaded(tmp_path):
         ({"x_indices": np.zeros(3)}, "x_indices must be a vector of whole numbers"),
         ({"x_data": np.zeros(3)}, "x_data must hold a number for each"),
         ({"x_indptr": np.zeros(13, dtype=int)[::-1] + 5}, "no CSR matrix"),
-        ({"geomgcn_val_mask": np.zeros((4, 1), dtype=np.uint8)}, "must hold 2 packed bytes a split"),
+        ({"geomgcn_val_mask": np.zeros((4, 1), dtype=np.uint8)}, "must hold 2 packed bytes per split"),
         ({"public_test_idx": np.array([12])}, r"public_test_idx must name nodes 0\.\.11"),
         ({"public_test_idx": np.array([0.5])}, "vector of node ids"),
         ({"edge_index": np.array([[0, 12], [1, 1]])}, r"nodes 0\.\.11"),

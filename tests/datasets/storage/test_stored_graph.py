@@ -91,11 +91,11 @@ def test_masks_fingerprint_sees_every_bit():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"y": [0, 1, 0, 1]}, "one row a node"),
+        ({"y": [0, 1, 0, 1]}, "one row per node"),
         ({"y": [0.5, 1.0, 0.0]}, "y must hold whole numbers"),
         ({"y": [0, -2, 1]}, "or -1 for a node without label, got -2"),
         ({"y": [-1, -1, -1]}, "no node has a label"),
-        ({"y": []}, "one class a node"),
+        ({"y": []}, "one class per node"),
         ({"edge_index": [[0, 3], [1, 1]]}, r"nodes 0\.\.2, got 0\.\.3"),
         ({"edge_index": [[0, -1], [1, 1]]}, r"got -1\.\.1"),
         ({"edge_index": [[0, 1, 2]]}, r"shape \[2, E\], got \[1, 3\]"),

@@ -124,7 +124,7 @@ def test_minutes_end_in_time(monkeypatch):
 
     def slow(*arguments):
         row = real(*arguments)
-        return replace(row, result=replace(row.result, seconds=6.0))  # ten trainings a minute
+        return replace(row, result=replace(row.result, seconds=6.0))  # ten trainings per minute
 
     monkeypatch.setattr(memory, "_row", slow)
     choice = tune(graph(), "gcn", methods=["ls"], budget="2m", **QUICK)

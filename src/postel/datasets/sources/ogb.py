@@ -97,7 +97,7 @@ def _numbers(path: Path, text: bytes, columns: int | None, dtype: Any) -> Any:
         except (DeprecationWarning, ValueError) as error:
             raise InputError(f"{path} holds something that is no number ({error})") from error
     if values.size != lines * columns:
-        raise InputError(f"{path} must have {columns} numbers a line, got {values.size} in {lines} lines")
+        raise InputError(f"{path} must have {columns} numbers per line, got {values.size} in {lines} lines")
     return values.reshape(lines, columns)
 
 

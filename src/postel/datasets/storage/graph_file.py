@@ -1,7 +1,7 @@
 """The graph file: one compressed .npz without pickles, written whole or not at all, and checked at every reading.
 
 Its arrays are ``x_indptr``, ``x_indices``, ``x_shape`` and, unless every feature is 0 or 1, ``x_data`` (features
-as CSR); ``edge_index`` [2, E]; ``y`` [N]; optionally ``geomgcn_{train,val,test}_mask`` (packed bits, a row a
+as CSR); ``edge_index`` [2, E]; ``y`` [N]; optionally ``geomgcn_{train,val,test}_mask`` (packed bits, one row per
 split), ``public_{train,val,test}_idx``, ``class_names`` and ``fingerprint``.
 """
 
@@ -150,7 +150,7 @@ def _features(arrays: Mapping[str, Any]) -> Any:
 def _unpacked(name: str, packed: Any, num_nodes: int) -> Bools:
     if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != -(-num_nodes // 8):
         raise InputError(
-            f"{name} must hold {-(-num_nodes // 8)} packed bytes a split (uint8), got {_describe(packed)}"
+            f"{name} must hold {-(-num_nodes // 8)} packed bytes per split (uint8), got {_describe(packed)}"
         )
     return np.unpackbits(packed, axis=1, count=num_nodes).astype(np.bool_)
 

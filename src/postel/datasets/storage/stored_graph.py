@@ -75,7 +75,7 @@ class StoredGraph:
         """
         y = _whole_numbers(y, "y")
         if y.ndim != 1 or y.size == 0:
-            raise InputError(f"y must hold one class a node, got an array of shape {list(y.shape)}")
+            raise InputError(f"y must hold one class per node, got an array of shape {list(y.shape)}")
         if int(y.min()) < UNLABELLED:
             raise InputError(f"labels must be 0 or more, or -1 for a node without label, got {int(y.min())}")
         if int(y.max()) < 0:
@@ -89,7 +89,7 @@ class StoredGraph:
             )
         features = _canonical(x)
         if features.shape[0] != y.size:
-            raise InputError(f"x must have one row a node ({y.size}), got {features.shape[0]} rows")
+            raise InputError(f"x must have one row per node ({y.size}), got {features.shape[0]} rows")
         return cls(features, edges, y, _checked_splits(splits or {}, y), class_names)
 
     @property
