@@ -28,6 +28,17 @@ def test_near_ties_are_decided_by_the_scaled_loss():
     assert choose(measured) == (1,)
 
 
+def test_a_loss_that_is_lower_by_chance_gives_up_no_accuracy():
+    """A near tie whose loss is lower on two splits and higher on one: the mean is lower, and says nothing."""
+    first = runs([0.80, 0.82, 0.81], 0.9)
+    unsure = [replace(run, loss=loss) for run, loss in zip(runs([0.82, 0.80, 0.80]), (0.6, 0.7, 1.3), strict=True)]
+    sure = [replace(run, loss=loss) for run, loss in zip(unsure, (0.8, 0.7, 0.8), strict=True)]
+    assert choose({(0,): first, (1,): unsure}) == (0,)
+    assert choose({(0,): first, (1,): unsure, (2,): sure}) == (2,)
+    # One split says nothing of the error: there a lower loss decides.
+    assert choose({(0,): first[:1], (1,): [replace(first[0], loss=0.8)]}) == (1,)
+
+
 def test_one_class_is_chosen_only_if_nothing_else_is_as_good():
     """Five settings tie at the majority share and one that tells classes apart is a node behind."""
     share = [0.54, 0.57, 0.51]

@@ -121,7 +121,7 @@ def noisy(task: Task) -> Measured | None:
 
 
 def test_killing_a_search_at_any_moment_changes_nothing():
-    plan = plan_rungs(1120, replicates=10, nodes=100, rounds=True, budget=400)
+    plan = plan_rungs(1120, replicates=10, nodes=100, rounds=True, budget=300)
     whole, everything, _ = drive(SIZES, plan, noisy, rounds=True)
     generator, kept = random.Random(0), {}
     for _ in range(20):

@@ -56,3 +56,28 @@ def test_failures_do_not_hide_the_hill():
     near = {place: -abs(place[0] - 5) * 0.01 - 0.2 * (place[1] == 0) for place in places[::2] + places[1::6]}
     far = {place: score - 5.0 * (place[1] == 0) for place, score in near.items()}
     assert promising([8, 2], near, 1)[0][1] == promising([8, 2], far, 1)[0][1] == 1
+
+
+@settings(deadline=None, max_examples=20)
+@given(seed=st.integers(0, 1000), power=st.sampled_from([0.3, 3.0, 9.0]))
+def test_only_the_order_of_scores_matters(seed, power):
+    """Whether bad settings fail by two points or by twenty is no news of the good ones."""
+    rng = np.random.default_rng(seed)
+    scores = {place: round(float(rng.random()), 2) for place in lattice([4, 2, 10], 20, seed)}
+    stretched = {place: score**power for place, score in scores.items()}
+    assert promising([4, 2, 10], scores, 3) == promising([4, 2, 10], stretched, 3)
+
+
+def test_the_best_is_found_among_settings_that_hardly_differ():
+    """A block of good settings beside one that fails by twenty points, with steps of single nodes in both."""
+    sizes = [2, 10, 10]
+    rng = np.random.default_rng(0)
+    heights = 0.45 + 0.2 * np.array([0, 1])[:, None, None] + 0.005 * np.add.outer(np.arange(10), np.arange(10))
+    heights = np.round((heights + 0.004 * rng.normal(size=sizes)) * 111) / 111
+    found = []
+    for seed in range(5):
+        scores = {place: float(heights[place]) for place in lattice(sizes, 8, seed)}
+        while len(scores) < 24:
+            scores |= {place: float(heights[place]) for place in promising(sizes, scores, 4)}
+        found.append(heights.max() - max(scores.values()))
+    assert np.mean(found) < 0.005

@@ -100,8 +100,10 @@ def ranked(measured: Mapping[Place, Runs]) -> list[Place]:
 def choose(measured: Mapping[Place, Runs]) -> Place:
     """Returns the place to be chosen.
 
-    The highest mean accuracy wins; of those within one standard error of it the lowest loss after temperature
-    scaling. Models that name one class for all validation nodes are chosen only if nothing else is within that.
+    The highest mean accuracy wins; of those within one standard error of it one whose loss after temperature
+    scaling is lower, by more than the standard error of that difference too: a loss that is lower by chance is no
+    reason to give up accuracy. Models that name one class for all validation nodes are chosen only if nothing else
+    is within that.
 
     Args:
         measured: The runs of each place that came to the last rung, over the same splits.
@@ -119,8 +121,10 @@ def choose(measured: Mapping[Place, Runs]) -> Place:
         runs = measured[place]
         if mean_accuracy(best) - mean_accuracy(runs) <= standard_error(best, runs):
             near.append(place)
-    several = [place for place in near if not predicts_one_class(measured[place])]
-    return min(several or near, key=lambda place: (mean_loss(measured[place]), order.index(place)))
+    near = [place for place in near if not predicts_one_class(measured[place])] or near
+    first = measured[near[0]]
+    lower = [place for place in near[1:] if _has_lower_loss(measured[place], first)]
+    return min(lower or near[:1], key=lambda place: (mean_loss(measured[place]), order.index(place)))
 
 
 def standard_error(one: Runs, other: Runs) -> float:
@@ -139,12 +143,9 @@ def standard_error(one: Runs, other: Runs) -> float:
         (0.0, 0.0566)
     """
     pairs = list(zip(one, other, strict=True))
-    by_split: dict[int, list[float]] = {}
-    for ours, theirs in pairs:
-        by_split.setdefault(ours.split, []).append(ours.accuracy - theirs.accuracy)
-    if len(by_split) >= _SPLITS:
-        means = [math.fsum(values) / len(values) for values in by_split.values()]
-        return float(np.std(means, ddof=1)) / math.sqrt(len(means))
+    over_splits = _error_over_splits(one, [ours.accuracy - theirs.accuracy for ours, theirs in pairs])
+    if over_splits is not None:
+        return over_splits
     nodes = sum({run.split: run.nodes for run in one}.values())
     if nodes == 0:
         return 0.0
@@ -158,11 +159,28 @@ def standard_error(one: Runs, other: Runs) -> float:
                 ],
                 axis=0,
             )
-            for split in by_split
+            for split in dict.fromkeys(run.split for run in one)
         ]
         return float(np.std(np.concatenate(per_node))) / math.sqrt(nodes)
     shares = (mean_accuracy(one), mean_accuracy(other))
     return math.sqrt(sum(share * (1 - share) for share in shares) / nodes)
+
+
+def _has_lower_loss(one: Runs, other: Runs) -> bool:
+    """Whether the loss is lower by more than its error, which takes three splits to be known and is 0 without."""
+    lower = [theirs.loss - ours.loss for ours, theirs in zip(one, other, strict=True)]
+    return mean_loss(other) - mean_loss(one) > (_error_over_splits(one, lower) or 0.0)
+
+
+def _error_over_splits(runs: Runs, values: Sequence[float]) -> float | None:
+    """The standard error of the mean of ``values``, one per run, over splits; None with fewer than three."""
+    by_split: dict[int, list[float]] = {}
+    for run, value in zip(runs, values, strict=True):
+        by_split.setdefault(run.split, []).append(value)
+    if len(by_split) < _SPLITS:
+        return None
+    means = [math.fsum(found) / len(found) for found in by_split.values()]
+    return float(np.std(means, ddof=1)) / math.sqrt(len(means))
 
 
 def own_error(runs: Runs) -> float:

@@ -1,7 +1,7 @@
 """The search of one method: rungs of ever fewer settings on ever more splits.
 
 1. *cover*: a lattice over the grid of network and method settings, or all of a small grid, without pseudo-labels;
-   then as many settings again where a surface through the scores promises most.
+   then twice as many settings, a few at a time, where a surface through the scores so far promises most.
 2. *compare*: the better third on three splits.
 3. *pseudo-labels*: the best few, for methods that use them.
 4. *decide*: the last few on all splits.
@@ -21,8 +21,11 @@ from postel.experiments.search.lattice import Place, lattice
 from postel.experiments.search.plan import Plan
 from postel.experiments.search.surface import promising
 
-# Settings that the surface proposes at a time: what is tried depends on it, so it must not depend on the workers.
-_BATCH = 8
+# Settings that the surface proposes at a time, at least, and as a share of the first rung: what is tried depends
+# on it, so it must not depend on the workers.
+_BATCH, _SHARE = 4, 1 / 20
+# The share of a first rung that covers the grid before any score is looked at.
+_COVERING = 1 / 3
 
 
 @dataclass(frozen=True)
@@ -104,16 +107,16 @@ def climb(
         What was found; None if every setting of a rung failed.
     """
     book = _Book(known)
-    # Half of a first rung covers the grid, the other half is placed by what that has shown.
-    half = plan.first if plan.whole or not plan.cut_on else (plan.first + 1) // 2
-    places = list(dict.fromkeys([start, *lattice(sizes, half, seed)]))[: plan.first]
+    blind = plan.first if plan.whole or not plan.cut_on else math.ceil(_COVERING * plan.first)
+    places = list(dict.fromkeys([start, *lattice(sizes, blind, seed)]))[: plan.first]
+    batch = max(_BATCH, math.ceil(_SHARE * plan.first))
     if plan.cut_on:
         scores = yield from book.rung("cover", places, plan.cut_on, rounds=False)
         while scores and len(places) < plan.first:
             accuracies = {place: mean_accuracy(runs) for place, runs in scores.items()}
             # A setting that failed has no score, and is not to be tried again.
             accuracies |= {place: min(accuracies.values()) for place in places if place not in accuracies}
-            more = promising(sizes, accuracies, min(_BATCH, plan.first - len(places)), seed)
+            more = promising(sizes, accuracies, min(batch, plan.first - len(places)), seed)
             if not more:
                 break
             places += more

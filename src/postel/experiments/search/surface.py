@@ -1,8 +1,9 @@
 """Where to look next: a smooth surface through the scores so far, and the places where it promises most.
 
 The surface is a Gaussian process over the ranks of values: settings beside each other score alike, and how far
-"beside" reaches on each axis is taken from the scores themselves. It is used for one thing only, to place the
-second half of the first rung; nothing is cut and nothing is chosen by it.
+"beside" reaches on each axis is taken from the scores themselves. The scores enter by rank too: where half of the
+settings fail by twenty points, the two points between the good ones are what counts. It is used for one thing
+only, to place the greater part of the first rung; nothing is cut and nothing is chosen by it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.special import erf
+from scipy.special import erf, ndtri
 
 from postel.experiments.search.lattice import Place
 
@@ -25,9 +26,7 @@ _REACHES = (0.15, 0.3, 0.6, 1.2, 8.0)
 # The part of the scores' variance that is noise.
 _NOISES = (0.02, 0.1, 0.3, 0.6)
 # Grids up to this size are looked at whole, larger ones at as many places.
-_LOOKED_AT = 20_000
-# Scores far below the middle are failures of training, and how badly they failed tells nothing of the best.
-_LOWEST = 1.5
+_LOOKED_AT = 10_000
 
 
 def promising(sizes: Sequence[int], scores: Mapping[Place, float], count: int, seed: int = 0) -> list[Place]:
@@ -74,10 +73,10 @@ def _considered(sizes: Sequence[int], seed: int) -> list[Place]:
 
 
 def _levelled(values: Floats) -> Floats:
-    """The scores about their middle in units of their spread, none far below it."""
-    middle, upper = np.quantile(values, [0.5, 0.9])
-    spread = max(upper - middle, 1e-9)
-    return np.maximum((values - middle) / spread, -_LOWEST)
+    """The scores as those of a normal distribution with the same order; equal scores stay equal."""
+    _, places, counts = np.unique(np.round(values, 12), return_inverse=True, return_counts=True)
+    below = np.cumsum(counts) - counts
+    return np.asarray(ndtri((below + counts / 2) / len(values))[places.reshape(-1)], dtype=np.float64)
 
 
 def _coordinates(places: Sequence[Place], sizes: Sequence[int]) -> Floats:
@@ -86,26 +85,32 @@ def _coordinates(places: Sequence[Place], sizes: Sequence[int]) -> Floats:
     )
 
 
-def _kernel(one: Floats, other: Floats, reaches: Floats) -> Floats:
-    """Matérn's kernel with smoothness 5/2."""
-    a, b = one / reaches, other / reaches
-    squares = (a * a).sum(1)[:, None] + (b * b).sum(1)[None, :] - 2 * a @ b.T
-    r = math.sqrt(5) * np.sqrt(np.maximum(squares, 0.0))
+def _kernel(squares: Floats) -> Floats:
+    """Matérn's kernel with smoothness 5/2 of squared distances."""
+    r = np.sqrt(5 * np.maximum(squares, 0.0))
     return (1 + r + r * r / 3) * np.exp(-r)
+
+
+def _between(one: Floats, other: Floats, reaches: Floats) -> Floats:
+    """Squared distances of settings in units of the reaches."""
+    a, b = one / reaches, other / reaches
+    return (a * a).sum(1)[:, None] + (b * b).sum(1)[None, :] - 2 * a @ b.T
 
 
 def _fitted(known: Floats, values: Floats) -> tuple[Floats, float]:
     """Reaches of the axes and the share of noise under which the scores are most likely, one at a time."""
-    axes = known.shape[1]
+    axes, ones, diagonal = known.shape[1], np.ones(len(values)), np.arange(len(values))
     reaches, noise = np.full(axes, 0.6), 0.1
+    apart = np.stack([np.subtract.outer(axis, axis) ** 2 for axis in known.T])
 
     def cost(tried: Floats, share: float) -> float:
-        covariance = (1 - share) * _kernel(known, known, tried) + share * np.eye(len(values))
-        factor = cho_factor(covariance, lower=True)
-        ones = np.ones(len(values))
-        weights = cho_solve(factor, ones)
-        rest = values - (weights @ values) / weights.sum()
-        variance = max(float(rest @ cho_solve(factor, rest)) / len(values), 1e-12)
+        covariance = (1 - share) * _kernel(np.tensordot(tried**-2, apart, 1))
+        covariance[diagonal, diagonal] += share
+        factor = cho_factor(covariance, lower=True, overwrite_a=True, check_finite=False)
+        solved = cho_solve(factor, np.stack([ones, values], axis=1), check_finite=False)
+        middle = (solved[:, 0] @ values) / solved[:, 0].sum()
+        rest = values - middle
+        variance = max(float(rest @ (solved[:, 1] - middle * solved[:, 0])) / len(values), 1e-12)
         return round(len(values) * math.log(variance) + 2 * float(np.log(np.diag(factor[0])).sum()), 6)
 
     for _ in range(2):
@@ -119,19 +124,21 @@ def _fitted(known: Floats, values: Floats) -> tuple[Floats, float]:
 def _predicted(
     known: Floats, values: Floats, candidates: Floats, reaches: Floats, noise: float
 ) -> tuple[Floats, Floats, float]:
-    """The surface's mean and deviation at ``candidates``, and its highest mean among ``known``."""
-    inner = (1 - noise) * _kernel(known, known, reaches)
+    """The mean and deviation of the scores at ``candidates``, and the highest score among ``known``.
+
+    Scores, not the smooth part of them: a setting's score on given splits is the same whenever it is asked for, so
+    what is noise to the surface can be found all the same.
+    """
+    inner = (1 - noise) * _kernel(_between(known, known, reaches))
     factor = cho_factor(inner + noise * np.eye(len(values)), lower=True)
-    ones = np.ones(len(values))
-    weights = cho_solve(factor, ones)
+    weights = cho_solve(factor, np.ones(len(values)))
     middle = float(weights @ values) / float(weights.sum())
     solved = cho_solve(factor, values - middle)
     variance = max(float((values - middle) @ solved) / len(values), 1e-12)
-    across = (1 - noise) * _kernel(candidates, known, reaches)
+    across = (1 - noise) * _kernel(_between(candidates, known, reaches))
     mean = middle + across @ solved
-    left = (1 - noise) - np.einsum("ij,ji->i", across, cho_solve(factor, across.T))
-    best = float((middle + inner @ solved).max())
-    return mean, np.sqrt(variance * np.maximum(left, 1e-12)), best
+    left = 1.0 - np.einsum("ij,ji->i", across, cho_solve(factor, across.T))
+    return mean, np.sqrt(variance * np.maximum(left, 1e-12)), float(values.max())
 
 
 def _expected_improvement(mean: Floats, deviation: Floats, best: float) -> Floats:
