@@ -13,6 +13,7 @@ from postel.cli.diagnose import diagnose
 from postel.cli.doctor import doctor
 from postel.cli.export import export
 from postel.cli.fetch import fetch
+from postel.cli.predict import predict
 from postel.cli.report import report
 from postel.cli.reproduce import reproduce
 from postel.cli.smooth import smooth
@@ -52,6 +53,7 @@ for _command in (
     diagnose,
     smooth,
     train,
+    predict,
     compare,
     tune,
     reproduce,

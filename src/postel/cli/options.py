@@ -26,6 +26,15 @@ Graph = Annotated[
         metavar="GRAPH", help="A dataset's name or the path of a graph file.", autocompletion=words.complete_graph
     ),
 ]
+OptionalGraph = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="GRAPH",
+        help="A dataset's name or the path of a graph file.",
+        autocompletion=words.complete_graph,
+        show_default=False,
+    ),
+]
 Method = Annotated[
     str,
     typer.Option(
@@ -94,6 +103,7 @@ Scheduler = Annotated[
         show_default=False,
     ),
 ]
+Device = Annotated[str, typer.Option("--device", help="The torch device, as cpu, cuda or cuda:1.")]
 Overwrite = Annotated[
     bool,
     typer.Option("--overwrite", help="Replace what is there, if this command could have written it."),

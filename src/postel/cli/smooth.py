@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -56,7 +57,12 @@ def smooth(
     num_classes: int | None = typer.Option(
         Default.num_classes, help="Number of classes, if the last ones have no label.", rich_help_panel=_METHOD
     ),
-    undirected: bool = typer.Option(False, help="Count each row of edges both ways.", rich_help_panel=_TABLES),
+    undirected: bool = typer.Option(
+        False,
+        "--undirected/--directed",
+        help="Count each row of edges both ways, or as listed.",
+        rich_help_panel=_TABLES,
+    ),
     nodes: Annotated[
         str, choice(("train", "all"), "--nodes", help="Rows to write.", rich_help_panel=_TABLES)
     ] = "train",
@@ -105,10 +111,12 @@ def smooth(
         console=notes,
         transient=True,
     )
-    with bar:
+    with ExitStack() as stack:
         task = bar.add_task("starting", total=None)
 
         def progress(stage: str, share: float | None) -> None:
+            if not bar.live.is_started:  # not before the input is checked
+                stack.enter_context(bar)
             if stage.startswith("engine "):
                 bar.console.print(stage)
             else:

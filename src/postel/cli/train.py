@@ -14,7 +14,8 @@ from postel.cli.words import listed
 
 
 def train(
-    dataset: options.Graph,
+    context: typer.Context,
+    dataset: options.OptionalGraph = None,
     method: options.Method = "postel",
     backbone: options.Backbone = "gcn",
     backbone_args: options.BackboneArgs = None,
@@ -27,6 +28,27 @@ def train(
     max_epochs: options.MaxEpochs = 1000,
     stopping: options.Stopping = "window-mean",
     seed: Annotated[int, typer.Option("--seed", help="Seed of weights and dropout.")] = 0,
+    batch_size: Annotated[
+        int | None,
+        typer.Option(
+            "--batch-size",
+            help="Training nodes in a step, each with 15 and 10 sampled neighbors; all of the graph without it.",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
+    device: options.Device = "cpu",
+    repeated: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            help="Repeat this run: a run.json, a model's folder, or with --key a store or exported rows.",
+            show_default=False,
+        ),
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", help="The run in the store that --from names.", show_default=False)
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -40,9 +62,11 @@ def train(
     """Train one model on one split, and keep it if --out names a folder.
 
     Example: postel train citeseer --method postel:alpha=0.8,beta=0.4 --lr 0.05 --out model
+    Example: postel train --from model/run.json
     """
     from postel.cli.console import notes, print_json, print_table
     from postel.cli.console import out as screen
+    from postel.cli.repeating import kept_run, refuse_settings, ways_of
     from postel.errors import InputError
     from postel.experiments.graphs import run_fingerprint
     from postel.experiments.running.execute import alone_on_one_thread, classifier_of, load_data, row_of
@@ -53,32 +77,43 @@ def train(
 
     if out is not None and out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file; --out takes a folder")
-    if len(listed([method]) or ()) > 1:
-        raise InputError(f"train takes one method, got {method}; postel compare takes several")
-    chosen = MethodSpec.parse(method)
-    rounds = options.pseudo_label_rounds(pseudo_labels)
-    spec = RunSpec(
-        dataset=dataset,
-        fingerprint=run_fingerprint(dataset, protocol, data_root),
-        protocol=protocol,
-        split=split,
-        recipe=recipe,
-        backbone=backbone,
-        backbone_args=options.key_values(backbone_args),
-        method=chosen,
-        pseudo_labels=rounds if chosen.make().uses_pseudo_labels else False,
-        lr=lr,
-        weight_decay=weight_decay,
-        max_epochs=max_epochs,
-        stopping=stopping,
-        seed=seed,
-    )
-    model = classifier_of(spec).set_params(progress=not as_json)
+    before = None
+    ways = ways_of(batch_size, device)
+    if repeated is not None:
+        refuse_settings(context)
+        spec, before, ways = kept_run(repeated, key, ways)
+    elif dataset is None:
+        raise InputError("name a graph to train on, or a run to repeat with --from")
+    else:
+        if len(listed([method]) or ()) > 1:
+            raise InputError(f"train takes one method, got {method}; postel compare takes several")
+        chosen = MethodSpec.parse(method)
+        rounds = options.pseudo_label_rounds(pseudo_labels)
+        spec = RunSpec(
+            dataset=dataset,
+            fingerprint=run_fingerprint(dataset, protocol, data_root),
+            protocol=protocol,
+            split=split,
+            recipe=recipe,
+            backbone=backbone,
+            backbone_args=options.key_values(backbone_args),
+            method=chosen,
+            pseudo_labels=rounds if chosen.make().uses_pseudo_labels else False,
+            lr=lr,
+            weight_decay=weight_decay,
+            max_epochs=max_epochs,
+            stopping=stopping,
+            seed=seed,
+        )
+    model = classifier_of(spec).set_params(progress=not as_json, **ways)
     data = load_data(spec, data_root)
     with ExitStack() as stack:
         if out is not None:
             targets = [*model_targets(out), Target(out / "run.json", "JSON", ours=_is_run)]
-            work = stack.enter_context(writing(targets, overwrite=overwrite, inputs=[dataset]))
+            inputs: list[str | Path] = [spec.dataset]
+            if repeated is not None and repeated.is_file():
+                inputs.append(repeated)
+            work = stack.enter_context(writing(targets, overwrite=overwrite, inputs=inputs))
         try:
             with alone_on_one_thread():  # other threads, other sums: what has a run's key has its bytes
                 model.fit(data)
@@ -86,11 +121,22 @@ def train(
             notes.print("interrupted: nothing was written; the same command starts again")
             raise typer.Exit(130) from None
         row = row_of(spec, model, data)
+        values = row.as_dict()
+        if ways:  # a key is for runs whose bytes are the same everywhere
+            values |= {"key": None, "ways": ways}
         if out is not None:
             model.set_params(progress=False).save(work)
-            write_text(work / "run.json", json.dumps(row.as_dict(), indent=2, allow_nan=False) + "\n")
+            write_text(work / "run.json", json.dumps(values, indent=2, allow_nan=False) + "\n")
+    if before is not None and not as_json:
+        same = before == row.result.val.as_dict()
+        notes.print(
+            "validation scores are those of the repeated run"
+            if same
+            else "validation scores differ from those of the repeated run: other versions or another machine?",
+            soft_wrap=True,
+        )
     if as_json:
-        print_json(row.as_dict())
+        print_json(values)
         return
     result = model.result_
     lines = [
@@ -105,7 +151,8 @@ def train(
         if scores is not None
     ]
     columns = ["nodes", "accuracy, %", "macro-F1, %", "calibration error, %", "NLL"]
-    print_table(f"{backbone} on {dataset}, split {split} ({protocol}), {chosen.label}", columns, lines)
+    title = f"{spec.backbone} on {spec.dataset}, split {spec.split} ({spec.protocol}), {spec.method.label}"
+    print_table(title, columns, lines)
     if result.test is not None:
         screen.print(f"majority class of the test nodes: {100 * result.test.majority:.2f} %")
     screen.print(

@@ -23,6 +23,7 @@ OLD_SPELLINGS = {
     "--backbones": "--backbone",
     "--datasets": "--dataset",
     "--fix": "--set",
+    "--no-undirected": "--directed",
 }
 
 
@@ -165,7 +166,7 @@ class Command(TyperCommand):
         Returns:
             What was not read.
         """
-        there = {name for parameter in self.params for name in parameter.opts}
+        there = {name for parameter in self.params for name in (*parameter.opts, *parameter.secondary_opts)}
         return super().parse_args(ctx, present_spellings(args, there))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 
@@ -93,8 +94,19 @@ def progress_bar(total: int, shown: bool) -> Iterator[Callable[[], object]]:
     if not shown:
         yield lambda: None
         return
-    with require_extra("tqdm", "training").tqdm(total=total, unit="epoch", leave=False) as bar:
-        yield bar.update
+    bars: list[Any] = []
+    tqdm = require_extra("tqdm", "training").tqdm
+
+    def advance() -> None:
+        if not bars:  # what is wrong before the first epoch is over is told without a bar in front of it
+            bars.append(tqdm(total=total, unit="epoch", leave=False))
+        bars[0].update()
+
+    try:
+        yield advance
+    finally:
+        for bar in bars:
+            bar.close()
 
 
 def _adam(backbone: Backbone, objective: Objective, settings: Settings) -> Adam:
