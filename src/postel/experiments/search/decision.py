@@ -1,4 +1,4 @@
-"""Which method in the end: soft labels only where they beat one-hot labels by more than the difference's error."""
+"""The final choice: soft labels only if they beat one-hot labels by more than the standard error."""
 
 from __future__ import annotations
 
@@ -44,7 +44,14 @@ class Line:
 
     @classmethod
     def of(cls, driven: Driven) -> Line:
-        """Returns the line of a search that is over."""
+        """Return the line of a finished search.
+
+        Args:
+            driven: The search.
+
+        Returns:
+            The best setting that it found.
+        """
         search, template = driven.search, driven.template
         assert search.found is not None
         setting = search.values(search.found.place)
@@ -102,19 +109,25 @@ class Choice:
         return sum(line.trainings for line in self.lines)
 
     def classifier(self, **changes: Any) -> NodeClassifier:
-        """Returns the chosen model before it is fitted.
+        """Return the chosen model before it is fitted.
 
         Args:
-            **changes: Arguments of :class:`NodeClassifier` to be changed, as ``seed=3``.
+            **changes: Arguments of :class:`NodeClassifier` to change, such as ``seed=3``.
+
+        Returns:
+            The unfitted model.
         """
         return classifier_of(self.chosen.spec, self.model_fn).set_params(**changes)
 
     def fit(self, data: Any, **changes: Any) -> NodeClassifier:
-        """Returns the chosen model, trained on ``data``.
+        """Train the chosen model.
 
         Args:
             data: The graph; of masks [N, S] the first split is taken.
-            **changes: Arguments of :class:`NodeClassifier` to be changed, as ``seed=3``.
+            **changes: Arguments of :class:`NodeClassifier` to change, such as ``seed=3``.
+
+        Returns:
+            The fitted model.
         """
         return self.classifier(**changes).fit(GraphInMemory.of(data).splits[0])
 
@@ -146,13 +159,16 @@ class Choice:
 
 
 def decide(lines: Sequence[Line], model_fn: ModelFn | None = None, *, interrupted: bool = False) -> Choice:
-    """Returns the choice among the best settings of the methods.
+    """Choose among the best settings of the methods.
 
     Args:
         lines: One line per method; with one-hot labels among them another method has to beat them by more than the
             standard error of the difference.
         model_fn: The user's own model, None for a network of this package.
         interrupted: Whether the search was ended by hand.
+
+    Returns:
+        The choice.
     """
     base = next((line for line in lines if line.method.name == _BASELINE), None)
     soft = [line for line in lines if line is not base]
@@ -163,13 +179,13 @@ def decide(lines: Sequence[Line], model_fn: ModelFn | None = None, *, interrupte
     best = soft[choose({(number,): line.runs[:common] for number, line in enumerate(soft)})[0]]
     if base is None:
         return Choice(tuple(lines), best, f"Use {best.method.label}.", model_fn, interrupted)
-    ours, theirs = best.runs[:common], base.runs[:common]
-    gain, error = mean_accuracy(ours) - mean_accuracy(theirs), standard_error(ours, theirs)
-    told = f"{100 * gain:+.2f} points on validation nodes, standard error {100 * error:.2f}"
+    soft_runs, base_runs = best.runs[:common], base.runs[:common]
+    gain, error = mean_accuracy(soft_runs) - mean_accuracy(base_runs), standard_error(soft_runs, base_runs)
+    difference = f"{100 * gain:+.2f} points on validation nodes, standard error {100 * error:.2f}"
     if gain > error:
-        reason = f"Use {best.method.name}: {told}."
+        reason = f"Use {best.method.name}: {difference}."
         return Choice(tuple(lines), best, reason, model_fn, interrupted)
-    reason = f"Train on one-hot labels: the best soft labels ({best.method.name}) bring {told}."
+    reason = f"Train on one-hot labels: the best soft labels ({best.method.name}) bring {difference}."
     return Choice(tuple(lines), base, reason, model_fn, interrupted)
 
 

@@ -1,4 +1,4 @@
-"""Running searches to their end: of several methods side by side, so that workers are busy and all get as far."""
+"""Runs the searches of several methods side by side, so that workers are busy and all searches get equally far."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from postel.experiments.search.rungs import Task
 from postel.experiments.search.template import Template
 from postel.experiments.spec import RunSpec
 
-#: Takes what came of a run, None if it failed.
+#: Takes a run and its outcome, None if it failed.
 Tell = Callable[[RunSpec, Measured | None], None]
-#: Makes runs and tells of each as it comes.
+#: Makes runs and reports the outcome of each as it comes.
 RunSpecs = Callable[[Sequence[RunSpec], Tell], object]
 
 
@@ -34,15 +34,18 @@ class Driven:
 
     @classmethod
     def begin(cls, template: Template, budget: Budget, nodes: int, seed: int = 0, workers: int = 1) -> Driven:
-        """Returns a search that has not asked for anything yet.
+        """Start a search.
 
         Args:
             template: What is searched, and what is left as it is.
             budget: What may be spent.
-            nodes: How many validation nodes a split has.
+            nodes: Number of validation nodes per split.
             seed: Together with the dataset, network and protocol it shifts the lattice: methods that share a space
                 share its places.
             workers: How many runs are made at a time.
+
+        Returns:
+            The search, which has not asked for any run yet.
         """
         # A fingerprint would do for any graph, but hidden labels are in it and must not move the lattice.
         name = template.dataset if template.dataset in CATALOG else ""
@@ -67,12 +70,12 @@ def drive(
     run: RunSpecs,
     on_progress: Callable[[int, int], None] = lambda done, expected: None,
 ) -> None:
-    """Takes searches to their end, all at the same pace.
+    """Take searches to their end, all at the same pace.
 
     Args:
         driven: The searches by the name of their method.
-        run: Makes runs; what an interruption leaves undone is not told.
-        on_progress: Is told how many trainings were spent, and about how many it will take in all.
+        run: Makes runs and reports their outcomes; after an interruption some are not reported.
+        on_progress: Called with the number of trainings spent so far, and about how many there will be in all.
     """
     while True:
         places: dict[str, list[tuple[str, Task]]] = {}
@@ -93,6 +96,6 @@ def drive(
 
         run(list(specs.values()), tell)
         for key, found in places.items():
-            # Whoever makes the runs has to tell of each; one it said nothing of would be asked for for ever.
+            # A run whose outcome was never reported counts as failed: otherwise it would be asked for for ever.
             if any(task not in driven[name].search.known for name, task in found):
                 tell(specs[key], None)

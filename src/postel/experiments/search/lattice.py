@@ -22,7 +22,7 @@ _SMALL = 5_000
 
 
 def lattice(sizes: Sequence[int], count: int, seed: int = 0) -> list[Place]:
-    """Returns places that cover a grid evenly.
+    """Return places that cover a grid evenly.
 
     Args:
         sizes: How many values each axis has.

@@ -41,11 +41,14 @@ class GraphInMemory:
 
     @classmethod
     def of(cls, data: MaskedData, model_fn: ModelFn | None = None) -> GraphInMemory:
-        """Returns ``data`` split by its masks.
+        """Split a graph by its masks.
 
         Args:
             data: A graph with ``x``, ``edge_index``, ``y`` and masks: boolean [N], or [N, S] for S splits.
             model_fn: The user's function, None for a network of this package.
+
+        Returns:
+            The graph with one or more splits.
 
         Raises:
             InputError: If something is missing or does not fit, as a mask that selects no validation node.
@@ -71,7 +74,14 @@ class GraphInMemory:
         return min(int(one.val_mask.sum()) for one in self.splits)
 
     def run(self, spec: RunSpec) -> Row | Failure:
-        """Returns the row of a run, or its failure; nothing is raised but an interruption."""
+        """Run a spec; nothing is raised but an interruption.
+
+        Args:
+            spec: What to run.
+
+        Returns:
+            The row, or the failure.
+        """
         try:
             with alone_on_one_thread():
                 return _row(spec, self.splits[spec.split], self.model_fn)
@@ -104,7 +114,7 @@ class MemoryRuns:
             self._folder.cleanup()
 
     def __call__(self, specs: Sequence[RunSpec]) -> Iterator[Row | Failure]:
-        """Yields what came of ``specs``, as it comes."""
+        """Yield the outcomes of ``specs`` in the order in which they finish."""
         if self._folder is None or len(specs) == 1:
             yield from map(self.graph.run, specs)
             return
@@ -120,7 +130,13 @@ class MemoryRuns:
 
 
 def name_of_model(model_fn: ModelFn) -> str:
-    """Returns what stands for a user's own model in specs: its name and a hash of its source.
+    """Return the name of a user's own model in specs: that of its function, and a hash of the source.
+
+    Args:
+        model_fn: The user's function.
+
+    Returns:
+        The name.
 
     Example:
         >>> def small(in_channels, out_channels): ...

@@ -1,4 +1,4 @@
-"""The search of one method as something to be driven: it asks for runs, and is told what came of them."""
+"""The search of one method, driven from outside: it asks for runs and receives their outcomes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from postel.experiments.search.spaces import Space, Values, size_of, values_at
 
 @dataclass
 class MethodSearch:
-    """Drives the rungs of one method; where its runs are made and kept is none of its business.
+    """The search of one method; it does not know where its runs are made and stored.
 
     Args:
         space: What is searched.
@@ -24,7 +24,7 @@ class MethodSearch:
         budget: What may be spent.
         replicates: How many splits, or repetitions of a single one, there are.
         splits: How many of the replicates are different splits.
-        nodes: How many validation nodes a split has.
+        nodes: Number of validation nodes per split.
         rounds: Whether the method is to be run with pseudo-labels.
         each: Trainings of a run without pseudo-labels.
         seed: Shifts the lattice.
@@ -57,7 +57,7 @@ class MethodSearch:
         self._pending: list[Task] = []
 
     def tasks(self) -> list[Task]:
-        """Returns the runs to make next, each until it is told; none when the search is over."""
+        """Return the runs to make next, each until its outcome is known; none when the search is over."""
         self._pending = [task for task in self._pending if task not in self.known]
         if not self._pending and self.found is None:
             try:
@@ -70,12 +70,16 @@ class MethodSearch:
             return []
         return list(self._pending)
 
-    def tell(self, came: Mapping[Task, Measured | None]) -> None:
-        """Takes what runs came to, None for those that failed."""
-        self.known.update(came)
+    def tell(self, outcomes: Mapping[Task, Measured | None]) -> None:
+        """Receive the outcomes of runs.
+
+        Args:
+            outcomes: What was measured by task, None for runs that failed.
+        """
+        self.known.update(outcomes)
 
     def finish(self) -> None:
-        """Ends the search with the best so far."""
+        """End the search with the best so far."""
         self._steps.close()
         self._pending = []
         self.found = best_so_far(self.known)
@@ -92,7 +96,7 @@ class MethodSearch:
 
     @property
     def expected(self) -> int:
-        """About how many trainings it will take in all; 0 before that is known."""
+        """About how many trainings it will take in all; 0 until that is known."""
         return 0 if self.plan is None else round(self.plan.trainings(self.each))
 
     @property
@@ -103,11 +107,18 @@ class MethodSearch:
         return not own or len({tuple(place[axis] for axis in own) for place in places}) > 1
 
     def values(self, place: Place) -> Values:
-        """Returns the setting at ``place``."""
+        """Return the setting at a place of the grid.
+
+        Args:
+            place: One index per name of the space.
+
+        Returns:
+            The value of every name.
+        """
         return values_at(self.space, place)
 
     def summary(self) -> str:
-        """Returns what the rungs did, in words."""
+        """Return what the rungs did, in words."""
         if self.found is None:
             return "nothing was found"
         size = size_of(self.space)
@@ -116,9 +127,9 @@ class MethodSearch:
         of = {"cover": f" of {size} settings", "compare": "", "pseudo-labels": " with pseudo-labels", "decide": ""}
         parts = []
         for number, rung in enumerate(self.found.rungs):
-            told = of[rung.name] if number or rung.name == "cover" else f" of {size} settings{of[rung.name]}"
+            which = of[rung.name] if number or rung.name == "cover" else f" of {size} settings{of[rung.name]}"
             unit = ("split" if self.splits == self.replicates else "run") + ("s" if rung.replicates > 1 else "")
-            parts.append(f"{rung.tried}{told} on {rung.replicates} {unit}")
+            parts.append(f"{rung.tried}{which} on {rung.replicates} {unit}")
         return f"{', '.join(parts)}; {self.trainings} trainings"
 
     def _search(self) -> Generator[list[Task], None, Found | None]:

@@ -1,9 +1,9 @@
-"""How a search spends its budget: so many settings on each rung, so many splits for each of them.
+"""How a search spends its budget: how many settings each rung has, and on how many splits each is trained.
 
 The budget is in trainings, the same for every method. A method with a small grid is searched whole, and on more
-splits at once if the budget allows; one with a large grid gets a first rung as large as the budget allows. A
-setting is never cut before it was scored on 300 validation nodes: of small graphs the first rung takes as many
-splits as that needs.
+splits at once if the budget allows; one with a large grid gets a first rung as large as the budget allows. No
+setting is cut before it was scored on 300 validation nodes: on a small graph the first rung has as many splits as
+that takes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,14 @@ class Plan:
         return self.first * self.cut_on + compared + self.last * (self.decided_on - self.compared_on)
 
     def trainings(self, each: int = 1) -> float:
-        """Returns about how many trainings it takes, if a run without pseudo-labels takes ``each`` of them."""
+        """Estimate how many trainings the plan takes.
+
+        Args:
+            each: Trainings per run without pseudo-labels.
+
+        Returns:
+            The estimate.
+        """
         run = each * (ROUNDS if self.third else 1)
         cost = float(self.first * self.cut_on * each)
         cost += self.second * (self.compared_on - self.cut_on) * each
@@ -71,16 +78,19 @@ def plan_rungs(
     splits: int | None = None,
     budget: float | None = None,
 ) -> Plan:
-    """Returns the rungs for a grid of ``size`` settings.
+    """Plan the rungs of a search.
 
     Args:
         size: How many settings the grid has.
         replicates: How many splits, or repetitions of a single one, there are.
-        nodes: How many validation nodes a split has.
+        nodes: Number of validation nodes per split.
         rounds: Whether the method is to be run with pseudo-labels.
-        each: Trainings of a run without pseudo-labels: two for a method with a teacher.
-        splits: How many of the replicates are different splits; all unless told.
+        each: Trainings per run without pseudo-labels: two for a method with a teacher.
+        splits: How many of the replicates are different splits; all if None.
         budget: How many trainings may be spent; None for the standard rungs, whatever they cost.
+
+    Returns:
+        The plan.
 
     Example:
         >>> plan = plan_rungs(1120, replicates=10, nodes=500, rounds=True)
@@ -120,7 +130,7 @@ def plan_rungs(
 
 
 def _whole(first: int, on: int, decided_on: int, rounds: bool, of: int | None = None) -> Plan:
-    """A plan that compares ``first`` settings as they will be used, from the beginning."""
+    """Return a plan that compares ``first`` settings as they will be used, from the beginning."""
     last = first if on == decided_on else min(first, LAST)
     whole = of is None or first == of
     if rounds:

@@ -78,7 +78,7 @@ _ORDERED_GNN_ELSEWHERE = (0.1, 1, False)
 
 
 def space_of(backbone: str, method: str | MethodSpec, fixed: Mapping[str, Any] | None = None) -> Space:
-    """Returns the values to try of every hyper-parameter that is open.
+    """Return the values to try of every hyper-parameter that is searched.
 
     Args:
         backbone: A network's name; one that is not in :data:`BACKBONE_SPACES`, for instance a user's own model,
@@ -102,11 +102,14 @@ def space_of(backbone: str, method: str | MethodSpec, fixed: Mapping[str, Any] |
 
 
 def published_values(backbone: str, dataset: str) -> Values:
-    """Returns what is fixed of a network at values that its authors published for a dataset.
+    """Return what is fixed of a network at values that its authors published for a dataset.
 
     Args:
         backbone: A network's name.
         dataset: A dataset's name; one without published values has those that most others have.
+
+    Returns:
+        The values by flat name; empty for most networks.
 
     Example:
         >>> published_values("ordered_gnn", "citeseer")["backbone_args.input_layers"]
@@ -123,12 +126,27 @@ def published_values(backbone: str, dataset: str) -> Values:
 
 
 def size_of(space: Space) -> int:
-    """Returns how many settings the full grid of ``space`` has."""
+    """Return how many settings the full grid of a space has.
+
+    Args:
+        space: The values of every hyper-parameter.
+
+    Returns:
+        The number of settings.
+    """
     return math.prod(len(values) for values in space.values())
 
 
 def start_of(space: Space, backbone: str, method: str | MethodSpec) -> Values:
-    """Returns the default setting: defaults where the space has them, else a parameter's first value.
+    """Return the default setting of a space.
+
+    Args:
+        space: The values of every hyper-parameter.
+        backbone: The network's name.
+        method: The method.
+
+    Returns:
+        The default of every hyper-parameter if the space has it, else the first value.
 
     Example:
         >>> start_of(space_of("gcn", "postel"), "gcn", "postel")
@@ -143,7 +161,14 @@ def start_of(space: Space, backbone: str, method: str | MethodSpec) -> Values:
 
 
 def values_at(space: Space, place: tuple[int, ...]) -> Values:
-    """Returns the setting whose values are at ``place``, one index per name of ``space``.
+    """Return the setting at a place of the grid.
+
+    Args:
+        space: The values of every hyper-parameter.
+        place: One index per name of the space.
+
+    Returns:
+        The value of every name.
 
     Example:
         >>> values_at({"lr": [0.01, 0.05], "weight_decay": [0.0]}, (1, 0))
@@ -153,10 +178,16 @@ def values_at(space: Space, place: tuple[int, ...]) -> Values:
 
 
 def flat(settings: Mapping[str, Any]) -> Values:
-    """Returns ``settings`` with the names that a space has: mappings of the network and method are unfolded.
+    """Return settings by flat name, as a space has them.
+
+    Args:
+        settings: Settings by name; ``backbone_args`` and ``method`` may be mappings, which are unfolded.
+
+    Returns:
+        The settings by flat name.
 
     Raises:
-        InputError: If a name is none that a search knows.
+        InputError: If a search does not know a name.
 
     Example:
         >>> flat({"lr": 0.05, "method": {"alpha": 0.6}})

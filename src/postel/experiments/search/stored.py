@@ -1,6 +1,6 @@
-"""The best setting of a method on a dataset, chosen on validation nodes, for ``postel tune`` and ``reproduce``.
+"""Searches the best setting of a method on a dataset, for ``postel tune`` and ``postel reproduce``.
 
-The rows in the store are the only state: after an interruption the same call finds them there and goes on.
+The rows in the store are the only state: after an interruption the same call finds them there and continues.
 """
 
 from __future__ import annotations
@@ -48,29 +48,32 @@ def tune_dataset(
     on_failure: Callable[[RunSpec, str], None] = lambda spec, text: None,
     on_progress: Callable[[int, int], None] = lambda done, expected: None,
 ) -> Cell:
-    """Returns the cell of the best setting of a method; it is in ``store`` too, with the runs it rests on.
+    """Search the best setting of a method on a dataset, run it on all splits, and store the cell.
 
     Args:
         dataset: A dataset's name or the path of a graph file.
         backbone: A network's name.
-        method: A method; what it carries, as in ``postel:beta=0.4``, is not searched.
+        method: A method; hyper-parameters given with it, as in ``postel:beta=0.4``, are not searched.
         protocol: How nodes are split.
         recipe: How the graph is prepared.
         splits: The splits that the chosen setting is run on.
         search_splits: On how many of them settings are compared at most; all of them if None.
         budget: What the search may spend, as :meth:`Budget.parse` reads it.
-        store: Where rows are kept, and found again after an interruption.
+        store: Where rows are stored, and found again after an interruption.
         workers: How many runs are made at a time.
         scheduler: The address of a Dask cluster that is used instead.
         data_root: Folder of graph files to look in first.
         seed: Shifts the lattice of settings; the seed of a run is its split.
         pseudo_labels: Whether, or for how many rounds, a method that uses them gets pseudo-labels.
-        fixed: Settings that are not searched, as ``{"max_epochs": 30, "method.alpha": 0.8}``.
+        fixed: Settings that are not searched, such as ``{"max_epochs": 30, "method.alpha": 0.8}``.
         target: What the cell is for.
-        on_row: Is told of every row.
-        on_start: Is told of every run that is handed out.
-        on_failure: Is told of every run that failed, with its traceback.
-        on_progress: Is told how many trainings were spent, and about how many it will take.
+        on_row: Called with every row.
+        on_start: Called with every spec that is handed to a worker.
+        on_failure: Called with the spec and the traceback of every run that fails.
+        on_progress: Called with the number of trainings spent so far, and about how many there will be.
+
+    Returns:
+        The cell of the best setting.
 
     Raises:
         InputError: If a name or value does not fit, or every training failed.
@@ -108,7 +111,7 @@ def tune_dataset(
         splits=every[:search_splits],
     )
     first = template.spec(template.start, every[0], every[0], False)
-    classifier_of(first)  # what does not fit is told before anything runs
+    classifier_of(first)  # a wrong setting is reported before anything runs
     reasons = ["the store has the tracebacks"]
 
     def failed(spec: RunSpec, text: str) -> None:
@@ -198,11 +201,14 @@ ONE_CLASS_VALIDATION = f"{ONE_CLASS}_validation"
 
 
 def recommended(cells: Sequence[Cell], store: Store) -> tuple[str, str]:
-    """Returns the method to use and why: soft labels only where they beat one-hot labels by more than the error.
+    """Recommend a method: soft labels only if they beat one-hot labels by more than the standard error.
 
     Args:
         cells: The best setting of each method on the same splits, one-hot labels among them.
-        store: Where their runs are.
+        store: The store that has their runs.
+
+    Returns:
+        The method's name, and the reason in a sentence.
     """
     lines = []
     for cell in cells:

@@ -1,4 +1,4 @@
-"""From a setting to a run: everything that a search leaves as it is, and the spec of each run it asks for."""
+"""Turns the settings of a search into runs: what all runs of the search share, and the spec of each of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Template:
         protocol: How nodes are split.
         recipe: How the graph is prepared.
         backbone: The network's name, or what stands for a user's own model.
-        method: The method with what is fixed of it.
+        method: The method with those of its hyper-parameters that are fixed.
         pseudo_labels: Whether, or for how many rounds, pseudo-labels are used at the end of the search.
         fixed: Settings that are not searched, by flat name.
         splits: The splits that settings are compared on.
@@ -49,7 +49,7 @@ class Template:
 
     @property
     def trainings_each(self) -> int:
-        """Trainings of a run without pseudo-labels: distillation has a teacher."""
+        """Trainings per run without pseudo-labels: two for distillation, which has a teacher."""
         return 2 if self.method.name == "distillation" else 1
 
     @property
@@ -72,18 +72,29 @@ class Template:
         return found
 
     def task_spec(self, values: Values, task: Task) -> RunSpec:
-        """Returns the run of a task, whose setting is ``values``."""
+        """Return the spec of a task.
+
+        Args:
+            values: The task's setting: a value for every name of the space.
+            task: The task.
+
+        Returns:
+            The spec.
+        """
         split, seed = self.replicates[task.replicate]
         return self.spec(values, split, seed, self.pseudo_labels if task.rounds else False)
 
     def spec(self, values: Values, split: int, seed: int, pseudo_labels: bool | int) -> RunSpec:
-        """Returns the run of a setting.
+        """Return the spec of a setting.
 
         Args:
             values: A value for every name of the space.
             split: The split.
             seed: The seed of the run.
             pseudo_labels: Whether, or for how many rounds, it has pseudo-labels.
+
+        Returns:
+            The spec.
         """
         places: dict[str, dict[str, Any]] = {"": {}, "backbone_args": {}, "method": dict(self.method.params)}
         for name, value in {**self.fixed, **values}.items():
@@ -104,7 +115,7 @@ class Template:
         )
 
     def identity(self) -> dict[str, Any]:
-        """Returns all of it as plain values: equal templates have equal ones."""
+        """Return all fields as plain values, for a hash."""
         return {
             **self.__dict__,
             "method": self.method.model_dump(mode="json"),

@@ -37,7 +37,7 @@ def tune(
     fixed: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Choice:
-    """Returns which soft labels, if any, serve a graph and a network best on validation nodes.
+    """Find out which soft labels, if any, are best for a graph and a network, on validation nodes.
 
     Every method gets the same budget. One-hot labels always take part, and another method is chosen only if it
     beats them on validation nodes by more than the standard error of the difference. Ctrl-C ends the search and
@@ -51,11 +51,11 @@ def tune(
         methods: Methods as in commands, for instance ``"ls"`` or ``"postel:beta=0.4"``.
         budget: What each method may spend: trainings (``200``), minutes (``"30m"``) or ``"standard"``.
         workers: Processes of one thread each; 1 runs everything here.
-        store: A path or an open store that keeps the rows: the same call goes on from them. Nothing is kept if
-            None.
+        store: The path of a store, or an open one, for the rows: the same call continues from them. If None,
+            nothing is stored.
         progress: Whether to show a bar on standard error.
         pseudo_labels: Whether, or for how many rounds, methods that use them get pseudo-labels.
-        fixed: Settings that are not searched, as ``{"max_epochs": 200, "lr": 0.01}``.
+        fixed: Settings that are not searched, such as ``{"max_epochs": 200, "lr": 0.01}``.
         seed: Shifts the lattice of settings that is tried first.
 
     Returns:
@@ -135,7 +135,7 @@ def _parsed(methods: Sequence[str]) -> list[MethodSpec]:
 
 
 def _runner(runs: MemoryRuns, store: Any, reasons: dict[str, str]) -> Callable[[Sequence[RunSpec], Tell], None]:
-    """What makes the runs that a search asks for, those in the store excepted."""
+    """Return a function that makes the runs that a search asks for, except those in the store."""
 
     def run(specs: Sequence[RunSpec], tell: Tell) -> None:
         by_key = {spec.key: spec for spec in specs}
@@ -172,7 +172,7 @@ def _any(reasons: Mapping[str, str]) -> str:
 
 @contextmanager
 def _bar(progress: bool) -> Iterator[Callable[[int, int], None]]:
-    """Someone to be told of progress, shown as a bar on standard error."""
+    """Give a function to call with progress, which it shows as a bar on standard error."""
     if not progress:
         yield lambda done, expected: None
         return
