@@ -12,6 +12,9 @@ from typing import Any
 
 from postel.errors import InputError
 
+#: More classes than anybody has; a number beyond it is a slip, such as an id in the place of a label.
+MAX_CLASSES = 10_000
+
 
 def check_number(name: str, value: Any, low: float = 0.0, high: float = math.inf) -> float:
     """Check that a value is a finite number within limits.
@@ -134,6 +137,54 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     if value not in choices:
         raise InputError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
     return str(value)
+
+
+def check_largest_label(largest: int) -> None:
+    """Check the largest label where the number of classes is to be found out from it.
+
+    Args:
+        largest: The largest label.
+
+    Raises:
+        InputError: If it would make more classes than is sane: tables have a row and a column for each.
+
+    Example:
+        >>> check_largest_label(2**31 - 2)
+        Traceback (most recent call last):
+            ...
+        postel.errors.InputError: the label 2147483646 would make 2147483647 classes: number them from 0, or give
+        num_classes if there are more than 10000
+    """
+    if largest >= MAX_CLASSES:
+        raise InputError(
+            f"the label {largest} would make {largest + 1} classes: number them from 0, or give num_classes if "
+            f"there are more than {MAX_CLASSES}"
+        )
+
+
+def check_separator(separator: str) -> str:
+    r"""Check what stands between the fields of a table.
+
+    Args:
+        separator: One character; a tab can be written as ``\t`` or ``tab``.
+
+    Returns:
+        The character.
+
+    Raises:
+        InputError: If it is no single character, or one that tables need for something else.
+
+    Example:
+        >>> check_separator(";"), check_separator("tab")
+        (';', '\t')
+    """
+    if separator in ("\\t", "tab"):
+        return "\t"
+    if len(separator) != 1 or not (separator == "\t" or " " <= separator <= "~") or separator == '"':
+        raise InputError(
+            f"separator must be a single character that is no quote and no line end, got {separator[:40]!r}"
+        )
+    return separator
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from postel.checks import check_largest_label
 from postel.errors import InputError
 from postel.graph_input import node_index
 
@@ -92,6 +93,7 @@ class KnownLabels:
             raise InputError("there is no training node: train_mask selects none of the nodes")
         largest = int(classes.max())
         if num_classes is None:
+            check_largest_label(largest)
             num_classes = largest + 1
         if isinstance(num_classes, bool) or not isinstance(num_classes, int):
             raise InputError(f"num_classes must be a whole number, got {num_classes!r}")

@@ -10,28 +10,53 @@ import typer
 from postel.cli.console import out, print_json
 from postel.cli.options import Json, Overwrite
 
-Edges = Annotated[Path, typer.Argument(help="Edge list, CSV or Parquet: a source and a target column.")]
-Nodes = Annotated[Path, typer.Argument(help="Node table, CSV or Parquet: a node, a label and feature columns.")]
-GraphFile = Annotated[Path, typer.Argument(help="Graph file to write (.npz).")]
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="EDGES NODES GRAPH_FILE",
+        help="Edge list with a source and a target column, node table with a node, a label and feature columns "
+        "(.csv, .tsv, .txt or .parquet), and the graph file to write (.npz). An .npz file of the "
+        "heterophilous-graphs collection stands for edge list and node table.",
+        show_default=False,
+    ),
+]
 Source = Annotated[str, typer.Option(help="Column of the edge list where a link starts.")]
 Target = Annotated[str, typer.Option(help="Column of the edge list where a link ends.")]
 Node = Annotated[str, typer.Option(help="Column of the node table with the name of the node.")]
 Label = Annotated[str, typer.Option(help="Column of the node table with the class; empty where it is not known.")]
 Split = Annotated[
-    str, typer.Option(help="Column of the node table that says train, val, test or nothing, if any.")
+    str,
+    typer.Option(
+        help="Column of the node table that says train, val, test or nothing, if any; several splits are in "
+        "split0, split1 and so on."
+    ),
+]
+SplitTable = Annotated[
+    Path | None,
+    typer.Option(
+        help="Table of splits instead: node and such columns, or node, split (its number) and part.",
+        show_default=False,
+    ),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        help="Between the fields of text files; a comma, or a tab for .tsv and for .txt that has tabs.",
+        show_default=False,
+    ),
 ]
 Directed = Annotated[bool, typer.Option("--directed", help="Keep links as they are; otherwise they go both ways.")]
 
 
 def convert(
-    edges: Edges,
-    nodes: Nodes,
-    graph_file: GraphFile,
+    files: Files,
     source: Source = "source",
     target: Target = "target",
     node: Node = "node",
     label: Label = "label",
     split: Split = "split",
+    split_table: SplitTable = None,
+    separator: Separator = None,
     directed: Directed = False,
     overwrite: Overwrite = False,
     json: Json = False,
@@ -39,37 +64,56 @@ def convert(
     """Make a graph file from an edge list and a node table; its path can be used wherever a dataset's name can.
 
     Example: postel convert links.csv pages.csv web.npz --label topic
+    Example: postel convert roman_empire.npz roman-empire.npz
     """
     from postel.datasets.storage.conversion import convert as convert_tables
+    from postel.datasets.storage.conversion import convert_collection
+    from postel.errors import InputError
 
-    graph = convert_tables(
-        edges,
-        nodes,
-        graph_file,
-        source=source,
-        target=target,
-        node=node,
-        label=label,
-        split=split,
-        directed=directed,
-        overwrite=overwrite,
-    )
+    graph_file = files[-1]
+    if len(files) == 2 and files[0].suffix == ".npz":
+        graph = convert_collection(files[0], graph_file, directed=directed, overwrite=overwrite)
+    elif len(files) == 3:
+        graph = convert_tables(
+            files[0],
+            files[1],
+            graph_file,
+            source=source,
+            target=target,
+            node=node,
+            label=label,
+            split=split,
+            split_table=split_table,
+            separator=separator,
+            directed=directed,
+            overwrite=overwrite,
+        )
+    else:
+        raise InputError(
+            "give an edge list, a node table and the graph file to write, or an .npz of the heterophilous-graphs "
+            f"collection and the graph file; got {len(files)} file{'s' * (len(files) != 1)}"
+        )
+    classes = list(graph.class_names) or [str(k) for k in range(graph.num_classes)]
+    splits = {name: int(masks.shape[1]) for name, masks in sorted(graph.splits.items())}
+    entries = int(graph.edge_index.shape[1])
     summary = {
         "path": str(graph_file),
         "nodes": graph.num_nodes,
-        "edge_entries": int(graph.edge_index.shape[1]),
+        "edge_entries": entries,
         "features": graph.num_features,
-        "classes": list(graph.class_names),
+        "classes": classes,
         "unlabelled_nodes": int((graph.y < 0).sum()),
-        "splits": sorted(graph.splits),
+        "splits": splits,
         "fingerprint": graph.fingerprint(),
     }
     if json:
         print_json(summary)
         return
     ways = "as listed" if directed else "both ways"
+    count = sum(splits.values())
     out.print(
-        f"{graph_file}: {graph.num_nodes:,} nodes, {summary['edge_entries']:,} entries ({ways}), "
-        f"{graph.num_features:,} features, classes {', '.join(graph.class_names)}",
+        f"{graph_file}: {graph.num_nodes:,} nodes, {entries:,} entries ({ways}), "
+        f"{graph.num_features:,} features, classes {', '.join(classes)}"
+        + (f", {count} split{'s' * (count > 1)} (--protocol public)" if count else ""),
         soft_wrap=True,
     )

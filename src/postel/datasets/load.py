@@ -13,7 +13,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from postel.datasets.catalog import CATALOG, Entry, catalog_entry
-from postel.datasets.recipes import apply_recipe, recipe_features
+from postel.datasets.recipes import apply_recipe, dense_tensor, recipe_features
 from postel.datasets.sources import find_local, obtain
 from postel.datasets.splits import check_protocol, make_split
 from postel.datasets.storage.graph_file import read_graph_file
@@ -65,7 +65,7 @@ def load_dataset(
     check_protocol(protocol)
     read = read_dataset(name_or_path, data_root=data_root, recipe=recipe, normalize=normalize, network=network)
     read.warn()
-    x = read.x if isinstance(read.x, Tensor) else torch.from_numpy(read.x.toarray())
+    x = read.x if isinstance(read.x, Tensor) else dense_tensor(read.x)
     data = Data(x=x, edge_index=read.edge_index, y=read.y)
     if split is not None:
         for name, mask in read.masks(split, protocol).items():

@@ -17,6 +17,10 @@ Recipe = Literal["paper", "sound"]
 # Rows made dense at a time to sum them.
 _ROWS = 1024
 
+# Dense features of so many bytes are always made; more if they are at most so many times the sparse ones.
+_LEAST_DENSE_LIMIT = 2 << 30
+_MOST_SPREADING = 2000
+
 
 def apply_recipe(edge_index: Tensor, num_nodes: int, recipe: str, symmetrize: bool) -> Tensor:
     """Apply a recipe to edge entries: as the paper took them, or sound (symmetric, no loop, no repetition).
@@ -95,7 +99,28 @@ def dense_features(x: Any, normalize: bool) -> Tensor:
         [[0.25, 0.75], [0.0, 0.0]]
     """
     features = recipe_features(x, normalize)
-    return features if isinstance(features, Tensor) else torch.from_numpy(features.toarray())
+    return features if isinstance(features, Tensor) else dense_tensor(features)
+
+
+def dense_tensor(x: Any) -> Tensor:
+    """Make sparse features dense, unless that takes a memory that no user can have meant.
+
+    Args:
+        x: Features, a ``csr_array`` [N, F].
+
+    Returns:
+        The same features as a tensor.
+
+    Raises:
+        InputError: If they would take gigabytes and nearly all of them are 0.
+    """
+    size = x.shape[0] * x.shape[1] * x.dtype.itemsize
+    if size > max(_LEAST_DENSE_LIMIT, _MOST_SPREADING * x.nnz * 8):
+        raise InputError(
+            f"features of shape {list(x.shape)} would take {size / 2**30:.0f} GB as a dense tensor, for {x.nnz} "
+            "that are not 0: leave out features that few nodes have, or use the commands, which keep them sparse"
+        )
+    return torch.from_numpy(x.toarray())
 
 
 def _normalized(x: Tensor) -> Tensor:

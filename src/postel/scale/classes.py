@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from postel.checks import MAX_CLASSES
 from postel.errors import InputError
-from postel.scale.request import MAX_CLASSES
 
 
 def class_names(labels: Sequence[int | str], num_classes: int | None = None) -> list[int] | list[str]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from postel.checks import check_choice, check_count
+from postel.checks import MAX_CLASSES, check_choice, check_count, check_separator
 from postel.errors import InputError
 from postel.settings import PosteLSettings
 
 ENGINES = ("auto", "memory", "duckdb", "spark")
 LIKELIHOODS = ("edge", "normalized")
-MAX_CLASSES = 10_000
 MAX_THREADS = 4096
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -95,11 +94,9 @@ class Request:
             )
         if (self.settings.num_classes or 2) > MAX_CLASSES:
             raise InputError(f"num_classes must be at most {MAX_CLASSES}, got {self.settings.num_classes}")
-        separator = self.columns.separator
-        if len(separator) != 1 or not (separator == "\t" or " " <= separator <= "~") or separator == '"':
-            raise InputError(
-                f"separator must be a single character that is no quote and no line end, got {separator!r}"
-            )
+        object.__setattr__(
+            self, "columns", replace(self.columns, separator=check_separator(self.columns.separator))
+        )
         if self.threads is not None:
             check_count("threads", self.threads)
             if self.threads > MAX_THREADS:

@@ -236,3 +236,26 @@ def test_the_exponents_say_how_much_neighbors_tell(data_root) -> None:
     assert independent is not None and "almost as if they were independent" in independent.calibration
     assert hubs is not None and "hardly more than a few" in hubs.calibration
     assert nothing is not None and "tell nothing" in nothing.calibration
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=20))
+def test_homophily_is_torch_geometric_s_where_self_loops_count_and_without_them_otherwise(entries):
+    y = torch.tensor([0, 1, 2, 0, 1, 2])
+    both = sorted({*entries, *((b, a) for a, b in entries)})
+    edges = torch.tensor(both).T
+    tidy = edges[:, edges[0] != edges[1]]
+    for counted, listed in ((True, edges), (False, tidy)):
+        found = diagnose(Data(edge_index=edges, y=y, num_nodes=6), self_loops=counted).all_labels
+        if listed.numel() == 0:
+            assert math.isnan(found.edge_homophily)
+            continue
+        with_neighbors = listed[0].unique().numel()
+        assert found.edge_homophily == pytest.approx(homophily(listed, y, method="edge"))
+        assert found.node_homophily * with_neighbors / 6 == pytest.approx(homophily(listed, y, method="node"))
+
+
+def test_a_label_that_is_no_class_is_refused_at_once():
+    y = torch.tensor([0, 1, 2**31 - 2])
+    data = Data(edge_index=torch.tensor([[0, 1], [1, 0]]), y=y, num_nodes=3)
+    with pytest.raises(InputError, match="takes 2 to 1000 of them, got 2147483647"):
+        diagnose(data)

@@ -7,6 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from postel.datasets.storage.graph_file import read_graph_file, write_graph_file
 from postel.errors import InputError
@@ -176,3 +177,73 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path, tiny):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be written"):
         write_graph_file(tmp_path / "file" / "g.npz", tiny)
+
+
+def with_header(path, name, shape, dtype="<i8", **others):
+    """The file with one array whose header asks for more than there is."""
+    rewritten(path, **others)
+    with zipfile.ZipFile(path) as archive:
+        members = {info.filename: archive.read(info) for info in archive.infolist()}
+    stream = io.BytesIO()
+    np.lib.format.write_array_header_1_0(stream, {"descr": dtype, "fortran_order": False, "shape": shape})
+    members[f"{name}.npy"] = stream.getvalue() + b"\0" * 64
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for member, content in members.items():
+            archive.writestr(member, content)
+
+
+@pytest.fixture
+def little_memory():
+    """No room for what these files ask for: whoever allocates before looking gets a MemoryError."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()  # noqa: PTH123, SIM115
+    resource.setrlimit(resource.RLIMIT_AS, (taken + (300 << 20), before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"x_shape": np.array([12, 2**31 - 1])}, "columns for .* numbers"),
+        ({"x_shape": np.array([2**31 - 1, 5])}, "does not fit 13 entries of x_indptr"),
+        ({"x_shape": np.array([12, 2**62])}, "does not fit"),
+        ({"x_shape": np.array([-1, 5])}, "does not fit"),
+        ({"y": np.array([0] * 11 + [2**31 - 2])}, "the label 2147483646 has no name"),
+        ({"y": np.array([0] * 11 + [2**31 - 2]), "class_names": None}, "has 1000 at most, got the label 21474836"),
+        ({"class_names": np.array(["a", "b", "a"])}, "the same name twice"),
+        ({"edge_index": np.zeros((2, 200_000_000), dtype=np.uint8)}, "more than 200 times the memory"),
+        ({"class_names": np.zeros(1, dtype="<U50000000")}, "more than 200 times the memory"),
+    ],
+)
+def test_no_file_takes_more_memory_than_it_can_stand_for(path, changes, message):
+    rewritten(path, **changes)
+    assert path.stat().st_size < 1 << 20
+    with pytest.raises(InputError, match=message):
+        read_graph_file(path)
+
+
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize(
+    ("shape", "dtype"), [((4_000_000_000,), "<i8"), ((2**62, 2**62), "<f8"), ((1,), "<U99999999")]
+)
+def test_a_header_that_asks_for_more_than_there_is_gets_nothing(path, shape, dtype):
+    with_header(path, "y", shape, dtype)
+    with pytest.raises(InputError, match=r"y says it has .* entries, but there are 64 bytes"):
+        read_graph_file(path)
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_features_that_are_sparse_stay_so_where_dense_ones_would_fill_the_memory(tmp_path):
+    from postel.datasets import load_dataset
+    from postel.datasets.load import read_dataset
+    from postel.datasets.storage.stored_graph import StoredGraph
+
+    nodes = 60_000
+    x = sp.csr_array((np.ones(2, np.float32), ([0, 1], [0, 1])), shape=(nodes, 60_000))
+    write_graph_file(tmp_path / "g.npz", StoredGraph.checked(x, [[0], [1]], np.arange(nodes) % 2))
+    assert read_dataset(tmp_path / "g.npz").x.shape == (nodes, 60_000)
+    with pytest.raises(InputError, match="would take 13 GB as a dense tensor"):
+        load_dataset(tmp_path / "g.npz", None)

@@ -21,6 +21,8 @@ from postel.expected_statistics import expected_counts, log_evidence
 from postel.labels import KnownLabels
 from postel.posterior import posterior
 
+_MOST_CLASSES = 1000
+
 
 def diagnose(
     graph: Data | str | os.PathLike[str],
@@ -90,8 +92,11 @@ def _inputs(graph: Data) -> tuple[Tensor, Tensor, int]:
     statistics.check_edge_index(edge_index, y.numel())
     y = y.to(torch.int64)
     num_classes = int(_field(graph, "num_classes") or int(y.max()) + 1)
-    if num_classes < 2:
-        raise InputError(f"a diagnosis needs two classes at least, got {num_classes}")
+    if not 2 <= num_classes <= _MOST_CLASSES:
+        raise InputError(
+            f"a diagnosis has a row and a column for each class and takes 2 to {_MOST_CLASSES} of them, got "
+            f"{num_classes}: number classes from 0"
+        )
     return edge_index.to(torch.int64), y, num_classes
 
 
@@ -121,7 +126,7 @@ def _structure(graph: Data, edge_index: Tensor, y: Tensor, num_classes: int) -> 
         nodes=n,
         edge_entries=edge_index.size(1),
         pairs=pairs.numel(),
-        features=int(x.size(1)) if x is not None else 0,
+        features=int(x.shape[1]) if x is not None else 0,
         classes=num_classes,
         symmetric=2 * pairs.numel() == between.size(1),
         self_loops=int(loop.sum()),
@@ -138,8 +143,7 @@ def _structure(graph: Data, edge_index: Tensor, y: Tensor, num_classes: int) -> 
 def _all_labels(edge_index: Tensor, y: Tensor, num_classes: int, self_loops: bool) -> AllLabels:
     known = KnownLabels.from_mask(y, y != UNLABELLED, num_classes)
     counts = statistics.count_edges(edge_index, known, self_loops=self_loops)
-    of_two = measures.neighbor_pairs(counts.histograms, y, num_classes)
-    gap = measures.independence_gap(counts.pairs, of_two)
+    gap = measures.independence_gaps(counts.pairs, counts.histograms, y)
     defined = ~gap.isnan()
     weight = statistics.class_counts(known)[defined].to(torch.float64)
     return AllLabels(

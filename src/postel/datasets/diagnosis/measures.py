@@ -141,12 +141,7 @@ def neighbor_pairs(histograms: Tensor, y: Tensor, num_classes: int) -> Tensor:
         >>> neighbor_pairs(torch.tensor([[2, 1]]), torch.tensor([0]), 2)[0].tolist()
         [[2, 2], [2, 0]]
     """
-    out = torch.zeros(num_classes, num_classes, num_classes, dtype=torch.int64, device=histograms.device)
-    for k in range(num_classes):
-        of_class = histograms[y == k].to(torch.int64)
-        # A neighbor makes no pair with itself, hence the diagonal.
-        out[k] = of_class.T @ of_class - torch.diag(of_class.sum(dim=0))
-    return out
+    return torch.stack([_pairs_of_neighbors(histograms[y == k]) for k in range(num_classes)])
 
 
 def independence_gap(pairs: Tensor, of_two: Tensor) -> Tensor:
@@ -171,6 +166,34 @@ def independence_gap(pairs: Tensor, of_two: Tensor) -> Tensor:
     marginal = statistics.conditional(pairs)
     joint = of_two.to(torch.float64) / of_two.sum(dim=(1, 2), keepdim=True)
     return (joint - marginal[:, :, None] * marginal[:, None, :]).abs().sum(dim=(1, 2)) / 2
+
+
+def independence_gaps(pairs: Tensor, histograms: Tensor, y: Tensor) -> Tensor:
+    """Compute :func:`independence_gap` class by class, which takes [K, K] memory where that takes [K, K, K].
+
+    Args:
+        pairs: Entries by the classes of their ends, [K, K].
+        histograms: Labelled neighbors of each node by class, [N, K].
+        y: The class of each node, int64 [N]; negative without one.
+
+    Returns:
+        One distance per class, float64 [K].
+
+    Example:
+        >>> independence_gaps(torch.tensor([[1, 1], [0, 1]]), torch.tensor([[1, 1]]), torch.tensor([0])).tolist()
+        [0.5, nan]
+    """
+    gaps = [
+        independence_gap(pairs[k : k + 1], _pairs_of_neighbors(histograms[y == k])[None])
+        for k in range(pairs.size(0))
+    ]
+    return torch.cat(gaps)
+
+
+def _pairs_of_neighbors(histograms: Tensor) -> Tensor:
+    counts = histograms.to(torch.int64)
+    # A neighbor makes no pair with itself, hence the diagonal.
+    return counts.T @ counts - torch.diag(counts.sum(dim=0))
 
 
 def twin_nodes(edge_index: Tensor, y: Tensor) -> int:

@@ -51,8 +51,8 @@ class AllLabels:
 
     Args:
         class_counts: Nodes of each class.
-        edge_homophily: Share of entries whose ends have the same class.
-        node_homophily: Mean share of neighbors that have the node's class.
+        edge_homophily: Share of entries whose ends have the same class; self-loops count only if asked for.
+        node_homophily: Mean share of neighbors that have the node's class, over nodes that have neighbors.
         adjusted_homophily: Edge homophily less what chance would give.
         class_homophily: Share of neighbors of the same class, by class.
         label_informativeness: Share of the uncertainty of a class that one neighbor removes.

@@ -37,7 +37,7 @@ def read_array_folder(folder: Path, expected: str | None = None) -> StoredGraph:
         if note["format"] != _FORMAT:
             raise InputError(f"{folder / NOTE} names the format {note['format']!r}, expected {_FORMAT!r}")
         x, edge_index, y = (_mapped(folder, name) for name in ("x", "edge_index", "y"))
-        index = [np.load(folder / f"public_{part}_idx.npy", allow_pickle=False) for part in PARTS]
+        index = [_mapped(folder, f"public_{part}_idx") for part in PARTS]
         wanted = expected or str(note["fingerprint"])
     except InputError:
         raise
@@ -51,7 +51,11 @@ def read_array_folder(folder: Path, expected: str | None = None) -> StoredGraph:
     if graph.fingerprint() != wanted:
         raise InputError(f"{folder} was altered: its content has not the fingerprint {wanted}; prepare it again")
     # Ranges are checked only now: content that has the noted fingerprint was checked when it was written.
-    return StoredGraph(x, edge_index, y, {"public": public_masks(index, y.size)})
+    try:
+        masks = public_masks(index, y.size)
+    except (IndexError, ValueError) as error:
+        raise InputError(f"{folder} names nodes in its split that there are not ({error})") from error
+    return StoredGraph(x, edge_index, y, {"public": masks})
 
 
 @contextlib.contextmanager

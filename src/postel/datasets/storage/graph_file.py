@@ -2,14 +2,13 @@
 
 Its arrays are ``x_indptr``, ``x_indices``, ``x_shape`` and, unless every feature is 0 or 1, ``x_data`` (features
 as CSR); ``edge_index`` [2, E]; ``y`` [N]; optionally ``geomgcn_{train,val,test}_mask`` (packed bits, one row per
-split), ``public_{train,val,test}_idx``, ``class_names`` and ``fingerprint``.
+split), ``public_{train,val,test}_idx`` for one public split or ``public_{train,val,test}_mask`` for several,
+``class_names`` and ``fingerprint``.
 """
 
 from __future__ import annotations
 
 import os
-import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from postel.datasets.storage.npz import read_npz
 from postel.datasets.storage.stored_graph import PARTS, Bools, StoredGraph
 from postel.errors import InputError
 from postel.files import replacing
@@ -24,7 +24,8 @@ from postel.files import replacing
 _NEEDED = ("x_indptr", "x_indices", "x_shape", "edge_index", "y")
 _GEOM = tuple(f"geomgcn_{part}_mask" for part in PARTS)
 _PUBLIC = tuple(f"public_{part}_idx" for part in PARTS)
-_KNOWN = {*_NEEDED, *_GEOM, *_PUBLIC, "x_data", "class_names", "fingerprint"}
+_PUBLICS = tuple(f"public_{part}_mask" for part in PARTS)
+_KNOWN = {*_NEEDED, *_GEOM, *_PUBLIC, *_PUBLICS, "x_data", "class_names", "fingerprint"}
 
 
 def read_graph_file(path: str | os.PathLike[str], expected: str | None = None) -> StoredGraph:
@@ -49,7 +50,7 @@ def read_graph_file(path: str | os.PathLike[str], expected: str | None = None) -
         [0, 1, 1, 0]
     """
     path = Path(path)
-    arrays = _read_arrays(path)
+    arrays = read_npz(path, lambda names: _check_names(path, names))
     try:
         graph = _from_arrays(arrays)
     except InputError as error:
@@ -76,29 +77,6 @@ def write_graph_file(path: str | os.PathLike[str], graph: StoredGraph) -> None:
         np.savez_compressed(stream, **_to_arrays(graph))
 
 
-def _read_arrays(path: Path) -> dict[str, Any]:
-    if path.is_dir():
-        raise InputError(f"{path} is a folder, a graph file (.npz) was expected")
-    try:
-        # Only a zip archive may reach numpy: it would read a bare .npy or look for a pickle in anything else.
-        with path.open("rb") as stream:
-            if not zipfile.is_zipfile(stream):
-                raise InputError(
-                    f"{path} is cut short or no graph file: it is no whole .npz archive; fetch it again"
-                )
-        with np.load(path, allow_pickle=False) as archive:
-            _check_names(path, archive.files)
-            return {name: archive[name] for name in archive.files}
-    except FileNotFoundError:
-        raise InputError(f"{path} does not exist; give the path of a graph file or a dataset's name") from None
-    except InputError:
-        raise
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
-        raise InputError(
-            f"{path} is cut short, altered or holds a pickle, and was not used ({error}); make it again"
-        ) from error
-
-
 def _check_names(path: Path, names: list[str]) -> None:
     missing = [name for name in _NEEDED if name not in names]
     if missing:
@@ -107,7 +85,9 @@ def _check_names(path: Path, names: list[str]) -> None:
     unknown = sorted(set(names) - _KNOWN)
     if unknown:
         raise InputError(f"{path} is no graph file: it has {', '.join(unknown)}, which the format does not know")
-    for group in (_GEOM, _PUBLIC):
+    if _PUBLIC[0] in names and _PUBLICS[0] in names:
+        raise InputError(f"{path} is no graph file: it has both {_PUBLIC[0]} and {_PUBLICS[0]}")
+    for group in (_GEOM, _PUBLIC, _PUBLICS):
         if 0 < len(set(group) & set(names)) < len(group):
             raise InputError(f"{path} is no graph file: it needs all or none of {', '.join(group)}")
 
@@ -115,8 +95,12 @@ def _check_names(path: Path, names: list[str]) -> None:
 def _from_arrays(arrays: Mapping[str, Any]) -> StoredGraph:
     num_nodes = int(arrays["y"].size)
     splits: dict[str, Bools] = {}
-    if _GEOM[0] in arrays:
-        splits["geom-gcn"] = np.stack([_unpacked(name, arrays[name], num_nodes) for name in _GEOM])
+    for split, group in (("geom-gcn", _GEOM), ("public", _PUBLICS)):
+        if group[0] in arrays:
+            masks = [_unpacked(name, arrays[name], num_nodes) for name in group]
+            if len({len(mask) for mask in masks}) > 1:
+                raise InputError(f"{', '.join(group)} must have as many splits each")
+            splits[split] = np.stack(masks)
     if _PUBLIC[0] in arrays:
         splits["public"] = np.stack([_scattered(name, arrays[name], num_nodes) for name in _PUBLIC])[:, None]
     names = tuple(str(name) for name in arrays["class_names"]) if "class_names" in arrays else ()
@@ -130,6 +114,8 @@ def _features(arrays: Mapping[str, Any]) -> Any:
             raise InputError(f"{name} must be a vector of whole numbers, got {_describe(arrays[name])}")
     if shape.size != 2:
         raise InputError(f"x_shape must hold two numbers, got {shape.size}")
+    if int(shape.min()) < 0 or int(shape.max()) >= 2**31 or shape[0] + 1 != indptr.size:
+        raise InputError(f"x_shape says {shape.tolist()}, which does not fit {indptr.size} entries of x_indptr")
     data = arrays.get("x_data")
     if data is None:
         data = np.ones(indices.size, dtype=np.float32)
@@ -179,12 +165,14 @@ def _to_arrays(graph: StoredGraph) -> dict[str, Any]:
         arrays["x_data"] = x.data
     if graph.class_names:
         arrays["class_names"] = np.array(graph.class_names, dtype=np.str_)
-    if "geom-gcn" in graph.splits:
-        masks = graph.splits["geom-gcn"]
-        arrays |= {name: np.packbits(mask, axis=1) for name, mask in zip(_GEOM, masks, strict=True)}
-    if "public" in graph.splits:
-        masks = graph.splits["public"]
-        arrays |= {name: np.flatnonzero(mask[0]) for name, mask in zip(_PUBLIC, masks, strict=True)}
+    for split, group in (("geom-gcn", _GEOM), ("public", _PUBLICS)):
+        masks = graph.splits.get(split)
+        if masks is None:
+            continue
+        if split == "public" and masks.shape[1] == 1:
+            arrays |= {name: np.flatnonzero(mask[0]) for name, mask in zip(_PUBLIC, masks, strict=True)}
+        else:
+            arrays |= {name: np.packbits(mask, axis=1) for name, mask in zip(group, masks, strict=True)}
     return arrays
 
 

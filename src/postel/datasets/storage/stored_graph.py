@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from postel.checks import MAX_CLASSES
 from postel.errors import InputError
 
 PARTS = ("train", "val", "test")
@@ -23,6 +24,12 @@ Bools = NDArray[np.bool_]
 # Dense features are hashed this many rows at a time, so that a memory-mapped graph is never read whole.
 _ROWS_AT_A_TIME = 4096
 _ENTRIES_AT_A_TIME = 1 << 16
+
+# A small graph may be a part of one with more classes than it has nodes itself; beyond so many it is a slip.
+_CLASSES_OF_ANY_GRAPH = 1000
+# Features that no node has are sane up to so many, and so many for each one that a node has.
+_UNUSED_FEATURES = 100_000
+_UNUSED_FEATURES_EACH = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +87,7 @@ class StoredGraph:
             raise InputError(f"labels must be 0 or more, or -1 for a node without label, got {int(y.min())}")
         if int(y.max()) < 0:
             raise InputError("no node has a label: every entry of y is -1")
+        _check_classes(int(y.max()) + 1, y.size, class_names)
         edges = _whole_numbers(edge_index, "edge_index")
         if edges.ndim != 2 or edges.shape[0] != 2:
             raise InputError(f"edge_index must have shape [2, E], got {list(edges.shape)}")
@@ -122,6 +130,20 @@ class StoredGraph:
         return digest.hexdigest()[:32]
 
 
+def _check_classes(used: int, num_nodes: int, class_names: tuple[str, ...]) -> None:
+    """Refuse labels that are no numbers of classes: whatever is made of a graph has a row for each class."""
+    most = min(max(num_nodes, _CLASSES_OF_ANY_GRAPH), MAX_CLASSES)
+    if class_names and used > len(class_names):
+        raise InputError(f"the label {used - 1} has no name: class_names has {len(class_names)}")
+    if len(set(class_names)) != len(class_names):
+        raise InputError("class_names has the same name twice")
+    if max(used, len(class_names)) > most:
+        got = f"the label {used - 1}" if used > most else f"{len(class_names)} class_names"
+        raise InputError(
+            f"classes are numbered from 0, and a graph of {num_nodes} nodes has {most} at most, got {got}"
+        )
+
+
 def masks_fingerprint(masks: Bools) -> str:
     """Compute 32 hexadecimal digits that name splits.
 
@@ -157,6 +179,12 @@ def _canonical(x: Any) -> Any:
         raise InputError(f"x must have shape [N, F] with at least one feature, got {list(matrix.shape)}")
     if not np.isfinite(matrix.data).all():
         raise InputError("x must hold finite numbers, got a NaN or an infinity")
+    most = _UNUSED_FEATURES + _UNUSED_FEATURES_EACH * matrix.nnz
+    if matrix.shape[1] > most:
+        raise InputError(
+            f"x has {matrix.shape[1]} columns for {matrix.nnz} numbers, {most} at most are sane: number features "
+            "from 0 and leave out those that no node has"
+        )
     if not matrix.has_canonical_format or not matrix.data.all():
         matrix = matrix.copy()  # the arrays may be the caller's own
         matrix.sum_duplicates()
