@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import scipy.sparse
 import torch
 from torch import Tensor
 from torch_geometric.data import Dataset, HeteroData
 
 from postel.errors import InputError
+
+# Features become float32: a larger number would become infinite.
+_LARGEST = torch.finfo(torch.float32).max
 
 
 def check_graph(data: Any) -> None:
@@ -54,7 +59,8 @@ def edges_of(data: Any) -> Any:
         data: A graph with ``edge_index`` or ``adj_t``.
 
     Returns:
-        The entries (source, target) as a tensor [2, E], not checked; None if the graph has neither.
+        The entries (source, target) as a tensor [2, E], int64 if they are whole numbers and otherwise not checked;
+        None if the graph has neither.
 
     Example:
         >>> from torch_geometric.data import Data
@@ -65,12 +71,97 @@ def edges_of(data: Any) -> Any:
     edge_index = getattr(data, "edge_index", None)
     if edge_index is not None:
         # A torch_geometric EdgeIndex is a tensor with more to it, which not every operation knows.
-        return edge_index.as_tensor() if hasattr(edge_index, "as_tensor") else edge_index
+        return _as_int64(edge_index.as_tensor() if hasattr(edge_index, "as_tensor") else edge_index)
     adjacency = getattr(data, "adj_t", None)
     if adjacency is None:
         return None
     row, column, _ = _coordinates(adjacency)
-    return torch.stack([column, row])
+    return _as_int64(torch.stack([column, row]))
+
+
+def classes_of(y: Any, name: str = "data.y") -> Tensor:
+    """Return the class of each node, from whatever form labels come in.
+
+    Args:
+        y: Labels [N] or [N, 1], whole numbers of any type or booleans, which are the classes 0 and 1.
+        name: What they are called, for the error.
+
+    Returns:
+        The classes, int64 [N], not checked; negative for a node without one.
+
+    Raises:
+        InputError: If it is something else.
+
+    Example:
+        >>> classes_of(torch.tensor([[True], [False]])).tolist()
+        [1, 0]
+        >>> classes_of(torch.tensor([0.0, 1.0]))
+        Traceback (most recent call last):
+            ...
+        postel.errors.InputError: data.y must be an integer tensor of shape [N], got float32 of shape [2]
+    """
+    wrong = not isinstance(y, Tensor) or y.is_floating_point() or y.is_complex() or y.layout != torch.strided
+    if wrong or not (y.dim() == 1 or (y.dim() == 2 and y.shape[1] == 1)):
+        raise InputError(f"{name} must be an integer tensor of shape [N], got {_describe(y)}")
+    return y.reshape(-1).to(torch.int64)
+
+
+def features_of(x: Any) -> Any:
+    """Return features in one of two forms, from whatever they come in.
+
+    Args:
+        x: Features [N, F]: a dense tensor or array of floating-point numbers of any precision, a torch sparse
+            tensor of any layout, or a scipy sparse matrix of any format.
+
+    Returns:
+        A dense tensor, float32 or float64, or a float32 ``csr_array``; the numbers are finite.
+
+    Raises:
+        InputError: If they are missing, of another type or shape, or not finite.
+
+    Example:
+        >>> features_of(scipy.sparse.lil_array([[0, 2]])).dtype, features_of(torch.ones(1, 1).half()).dtype
+        (dtype('float32'), torch.float32)
+    """
+    if x is None:
+        raise InputError(
+            "data.x is missing: features [N, F] are needed; without any, give each node a one-hot row"
+        )
+    if isinstance(x, np.ndarray) and x.dtype.kind in "fiub":
+        x = torch.from_numpy(np.ascontiguousarray(x))
+    if not isinstance(x, Tensor) and not bool(scipy.sparse.issparse(x)):
+        raise InputError(f"data.x must be a tensor or a scipy sparse matrix, got {type(x).__name__}")
+    if len(x.shape) != 2 or 0 in x.shape:
+        raise InputError(f"data.x must have shape [N, F] with N and F above 0, got {list(x.shape)}")
+    if isinstance(x, Tensor):
+        if not x.is_floating_point():
+            raise InputError(f"data.x must hold floating-point numbers, got {x.dtype}; use data.x.float()")
+        x = _sparse_rows(x.detach()) if x.layout != torch.strided else x.detach()
+    elif x.dtype.kind not in "fiub":
+        raise InputError(f"data.x must hold numbers, got {x.dtype}")
+    if isinstance(x, Tensor):
+        x = x if x.dtype in (torch.float32, torch.float64) else x.to(torch.float32)
+        finite = bool((x.abs() <= _LARGEST).all())
+    else:
+        with np.errstate(over="ignore"):
+            x = scipy.sparse.csr_array(x.astype(np.float32))
+        finite = bool(np.isfinite(x.data).all())
+    if not finite:
+        raise InputError("data.x must be finite, got NaN or infinite features; drop or fill them first")
+    return x
+
+
+def _sparse_rows(x: Tensor) -> Any:
+    entries = x.to_sparse_coo().coalesce().cpu()
+    row, column = entries.indices().numpy()
+    values = entries.values().to(torch.float64).numpy()
+    return scipy.sparse.csr_array((values, (row, column)), shape=tuple(x.shape))
+
+
+def _as_int64(edge_index: Any) -> Any:
+    """Return whole numbers as int64; what is something else is for the checks to refuse."""
+    whole = isinstance(edge_index, Tensor) and not (edge_index.is_floating_point() or edge_index.is_complex())
+    return edge_index.to(torch.int64) if whole and edge_index.dtype != torch.bool else edge_index
 
 
 def node_index(name: str, nodes: Any, num_nodes: int) -> Tensor:

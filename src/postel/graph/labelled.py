@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from postel.errors import InputError
 from postel.graph.prepared import Graph, prepare
+from postel.graph_input import classes_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +57,7 @@ class LabelledGraph:
         Raises:
             InputError: If features, edges or labels are missing or do not fit together.
         """
-        y = getattr(data, "y", None)
-        if not isinstance(y, Tensor):
-            raise InputError("data.y must be an integer tensor of shape [N]")
+        y = classes_of(getattr(data, "y", None))
         stored = hasattr(data, "__contains__") and "num_classes" in data
         masks = {name: getattr(data, name, None) for name in ("train_mask", "val_mask", "test_mask")}
         return cls(prepare(data, device=device), y, int(data.num_classes) if stored else None, **masks)

@@ -14,7 +14,7 @@ from postel.errors import InputError
 from postel.graph import operators
 from postel.graph.features import DENSE_ABOVE, Features
 from postel.graph.sparse import SparseMatrix
-from postel.graph_input import check_graph, edges_of
+from postel.graph_input import check_graph, edges_of, features_of
 
 T = TypeVar("T")
 
@@ -117,8 +117,8 @@ def prepare(
     """Check the graph of a torch_geometric ``Data`` and make it ready for training.
 
     Args:
-        data: Anything with ``x`` [N, F] and ``edge_index`` [2, E]. The features may be a dense tensor, a torch
-            sparse tensor or a scipy sparse matrix.
+        data: Anything with ``x`` [N, F] and ``edge_index`` [2, E]. The features may be a dense tensor or array,
+            a torch sparse tensor or a scipy sparse matrix, of any floating-point type.
         device: Where to put the graph.
         normalize_features: Whether to divide each row of features by its sum; rows that sum to 0 stay as they are.
         dense_above: Up to this share of non-zeros the features are stored sparse.
@@ -135,18 +135,17 @@ def prepare(
         >>> graph.num_nodes, graph.gcn
         (4, SparseMatrix(4x4, 8 entries, symmetric))
     """
-    x: Any = getattr(data, "x", None)
     check_graph(data)
     edge_index = edges_of(data)
-    check_features(x, data)
+    x = check_features(getattr(data, "x", None), data)
     check_edges(edge_index, x.shape[0])
-    if isinstance(x, Tensor) and x.layout == torch.strided:
+    if isinstance(x, Tensor):
         if normalize_features:
             total = x.sum(dim=1, keepdim=True)
             x = x / total.masked_fill(total == 0, 1.0)
         features = Features.from_dense(x, device=device, dense_above=dense_above)
     else:
-        matrix = _as_scipy(x)
+        matrix = x
         if normalize_features:
             sums = np.asarray(matrix.sum(axis=1)).ravel()
             matrix = scipy.sparse.diags_array(1.0 / np.where(sums == 0, 1.0, sums)) @ matrix
@@ -154,20 +153,15 @@ def prepare(
     return Graph(features, edge_index.to(device))
 
 
-def _as_scipy(x: Any) -> Any:
-    if not isinstance(x, Tensor):
-        return scipy.sparse.csr_array(x)
-    x = x.to_sparse_coo().coalesce().cpu()
-    row, column = x.indices().numpy()
-    return scipy.sparse.csr_array((x.values().numpy(), (row, column)), shape=tuple(x.shape))
-
-
-def check_features(x: Any, data: Any) -> None:
+def check_features(x: Any, data: Any) -> Any:
     """Check that ``x`` holds finite features with one row per node of ``data``.
 
     Args:
         x: What is given as features.
         data: What it belongs to; its labels ``y``, if there are any, tell the number of nodes.
+
+    Returns:
+        The features as :func:`postel.graph_input.features_of` gives them.
 
     Raises:
         InputError: If ``x`` is missing, has the wrong type or shape, or is not finite.
@@ -177,23 +171,11 @@ def check_features(x: Any, data: Any) -> None:
         Traceback (most recent call last):
         postel.errors.InputError: data.x must be finite, got NaN or infinite features; drop or fill them first
     """
-    if x is None:
-        raise InputError(
-            "data.x is missing: features [N, F] are needed; without any, give each node a one-hot row"
-        )
-    if not isinstance(x, Tensor) and not bool(scipy.sparse.issparse(x)):
-        raise InputError(f"data.x must be a tensor or a scipy sparse matrix, got {type(x).__name__}")
-    if len(x.shape) != 2 or 0 in x.shape:
-        raise InputError(f"data.x must have shape [N, F] with N and F above 0, got {list(x.shape)}")
-    values = x.data if not isinstance(x, Tensor) else x if x.layout == torch.strided else x.values()
-    if isinstance(values, Tensor) and not values.is_floating_point():
-        raise InputError(f"data.x must hold floating-point numbers, got {values.dtype}; use data.x.float()")
-    finite = bool(torch.isfinite(values).all()) if isinstance(values, Tensor) else bool(np.isfinite(values).all())
-    if not finite:
-        raise InputError("data.x must be finite, got NaN or infinite features; drop or fill them first")
+    x = features_of(x)
     y = getattr(data, "y", None)
     if isinstance(y, Tensor) and y.dim() > 0 and y.shape[0] != x.shape[0]:
         raise InputError(f"data.x has {x.shape[0]} rows but data.y has {y.shape[0]}: both need one per node")
+    return x
 
 
 def check_edges(edge_index: Any, num_nodes: int) -> None:

@@ -16,7 +16,7 @@ from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import remove_self_loops
 
 from postel.errors import InputError
-from postel.graph_input import check_graph, edges_of
+from postel.graph_input import check_graph, classes_of, edges_of
 from postel.labels import KnownLabels
 from postel.settings import Accept, EvidenceKind
 from postel.statistics import check_edge_index
@@ -212,16 +212,15 @@ def known_labels(data: Data, num_classes: int | None = None) -> KnownLabels:
     ):
         if (edges_of(data) if name == "edge_index" else getattr(data, name, None)) is None:
             raise InputError(f"data has no {name}: set data.{name} to {what}")
-    y, mask = data.y, data.train_mask
-    if isinstance(y, Tensor) and y.dim() == 2 and y.size(1) == 1:
-        y = y.view(-1)
+    y, mask = classes_of(data.y, "y"), data.train_mask
     if isinstance(mask, Tensor) and mask.dim() == 2:
         raise InputError(
             f"train_mask holds {mask.size(1)} splits: choose one, as in data.train_mask = data.train_mask[:, 0]"
         )
     x = getattr(data, "x", None)
-    if isinstance(y, Tensor) and x is not None and x.size(0) != y.size(0):
-        raise InputError(f"y must have one entry per node ({x.size(0)} rows in x), got {y.size(0)}")
+    rows = getattr(x, "shape", None)
+    if rows is not None and len(rows) > 0 and rows[0] != y.size(0):
+        raise InputError(f"y must have one entry per node ({rows[0]} rows in x), got {y.size(0)}")
     if num_classes is None and "num_classes" in data:
         num_classes = int(data.num_classes)
     return KnownLabels.from_mask(y, mask, num_classes)

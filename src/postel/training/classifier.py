@@ -15,14 +15,14 @@ from torch import Tensor, nn
 from postel.backbones import Backbone, ModelFn, backbone_class, make_backbone
 from postel.errors import InputError
 from postel.graph import Graph, LabelledGraph, LargeGraph, prepare
-from postel.graph_input import check_graph, edges_of, node_index
+from postel.graph_input import check_graph, edges_of
 from postel.labels import KnownLabels
 from postel.smoothers import OneHot, Smoother
 from postel.training.fitting import check_device, history_of, objective_of
 from postel.training.loop import train
 from postel.training.metrics import Scores, Watch, evaluate
 from postel.training.minibatch import BatchedGraph, layerwise_logits
-from postel.training.node_sets import labelled_sets
+from postel.training.node_sets import labelled_sets, scored_nodes
 from postel.training.objective import Objective, SoftTargets
 from postel.training.parameters import Parameters
 from postel.training.pseudo_labels import iterate_pseudo_labels
@@ -259,11 +259,12 @@ class NodeClassifier(Parameters):
             The scores.
 
         Raises:
-            InputError: If ``mask`` is neither or selects no node, or the model does not fit the graph.
+            InputError: If ``mask`` is neither or selects no node, one of them has no label that the model knows,
+                or the model does not fit the graph.
         """
         check_graph(data)
-        index = node_index("mask", mask, data.y.shape[0])
-        return evaluate(self.decision_function(data).cpu(), index.cpu(), data.y.view(-1).cpu()[index.cpu()])
+        index, classes = scored_nodes(data, mask, self._fitted().out_channels)
+        return evaluate(self.decision_function(data).cpu(), index, classes)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a folder: weights as safetensors, the rest as JSON.

@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from postel.backbones import Backbone
 from postel.errors import InputError
-from postel.graph import Features, Graph, LargeGraph, Neighbors, prepare
+from postel.graph import Features, Graph, LargeGraph, Neighbors
 from postel.graph.prepared import check_features
 from postel.graph_input import check_graph, edges_of
 from postel.training.adam import Adam
@@ -155,12 +155,11 @@ class BatchedGraph:
 
     def __init__(self, data: Any, num_neighbors: Sequence[int], batch_size: int) -> None:
         check_graph(data)
-        check_features(getattr(data, "x", None), data)
+        x = check_features(getattr(data, "x", None), data)
         self.num_neighbors, self.batch_size = tuple(num_neighbors), batch_size
-        self.x = data.x
-        self.neighbors = Neighbors.from_edge_index(edges_of(data), data.x.shape[0])
-        dense = isinstance(self.x, Tensor) and self.x.layout == torch.strided
-        features = Features(self.x.to(torch.float32)) if dense else prepare(data).features
+        self.x = x.to(torch.float32) if isinstance(x, Tensor) else x
+        self.neighbors = Neighbors.from_edge_index(edges_of(data), x.shape[0])
+        features = Features(self.x) if isinstance(x, Tensor) else Features.from_scipy(x)
         self.whole = LargeGraph(features, self.neighbors)
 
     def train(

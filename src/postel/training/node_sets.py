@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from postel.checks import check_largest_label
 from postel.errors import InputError
 from postel.graph import LabelledGraph
-from postel.graph_input import node_index
+from postel.graph_input import classes_of, node_index
 
 
 def labelled_sets(
@@ -41,10 +42,7 @@ def labelled_sets(
         >>> sorted(sets), num_classes
         (['train', 'val'], 2)
     """
-    y = getattr(data, "y", None)
-    if not isinstance(y, Tensor) or y.numel() != y.shape[0] or y.is_floating_point():
-        raise InputError("data.y must be an integer tensor of shape [N]")
-    y = y.view(-1).to(device)
+    y = classes_of(getattr(data, "y", None)).to(device)
     sets: dict[str, tuple[Tensor, Tensor]] = {}
     for name in ("train", "val", "test"):
         mask = getattr(data, f"{name}_mask", None)
@@ -70,7 +68,50 @@ def labelled_sets(
     stated = num_classes is not None
     if num_classes is None:
         num_classes = max(int(sets[name][1].max()) for name in ("train", "val")) + 1
+        check_largest_label(num_classes - 1)
     if largest >= num_classes:
         hint = "" if stated else ": no training or validation node has it, so set num_classes"
         raise InputError(f"labels must lie in [0, {num_classes - 1}], got {largest}{hint}")
     return sets, num_classes
+
+
+def scored_nodes(data: Any, nodes: Any, num_classes: int) -> tuple[Tensor, Tensor]:
+    """Read the nodes to score and their classes.
+
+    Args:
+        data: A graph with labels ``y``.
+        nodes: A boolean mask [N] or node ids.
+        num_classes: Number of classes that the model knows.
+
+    Returns:
+        The ids of the nodes, ascending, and their classes, int64 [M] each, on the CPU.
+
+    Raises:
+        InputError: If labels or mask are missing or of the wrong kind, or a chosen node has no label that the
+            model knows.
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> index, classes = scored_nodes(Data(y=torch.tensor([1, -1])), torch.tensor([True, False]), 2)
+        >>> index.tolist(), classes.tolist()
+        ([0], [1])
+    """
+    y = getattr(data, "y", None)
+    if y is None:
+        raise InputError("data.y is missing: a score compares predictions with labels, int64 [N]")
+    y = classes_of(y).cpu()
+    if nodes is None:
+        raise InputError("there are no nodes to score: give a mask, or data with a test_mask")
+    index = node_index("mask", nodes, y.numel()).cpu().sort().values
+    classes = y[index]
+    if index.numel() and int(classes.min()) < 0:
+        raise InputError(
+            f"the mask selects {int((classes < 0).sum())} nodes without label (y is {int(classes.min())}): leave "
+            "them out, as in mask & (data.y >= 0)"
+        )
+    if index.numel() and int(classes.max()) >= num_classes:
+        raise InputError(
+            f"the mask selects a node of class {int(classes.max())}, and the model knows the classes 0 to "
+            f"{num_classes - 1}: leave it out, or fit with num_classes={int(classes.max()) + 1}"
+        )
+    return index, classes

@@ -257,5 +257,5 @@ def test_homophily_is_torch_geometric_s_where_self_loops_count_and_without_them_
 def test_a_label_that_is_no_class_is_refused_at_once():
     y = torch.tensor([0, 1, 2**31 - 2])
     data = Data(edge_index=torch.tensor([[0, 1], [1, 0]]), y=y, num_nodes=3)
-    with pytest.raises(InputError, match="takes 2 to 1000 of them, got 2147483647"):
+    with pytest.raises(InputError, match=r"and 1000 at most, .* got 2147483647"):
         diagnose(data)

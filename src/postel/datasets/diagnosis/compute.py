@@ -18,6 +18,7 @@ from postel.datasets.load import load_dataset
 from postel.datasets.storage.stored_graph import UNLABELLED
 from postel.errors import InputError
 from postel.expected_statistics import expected_counts, log_evidence
+from postel.graph_input import classes_of, edges_of
 from postel.labels import KnownLabels
 from postel.posterior import posterior
 
@@ -84,20 +85,20 @@ def diagnose(
 
 
 def _inputs(graph: Data) -> tuple[Tensor, Tensor, int]:
-    edge_index, y = _field(graph, "edge_index"), _field(graph, "y")
+    edge_index, y = edges_of(graph), _field(graph, "y")
     if edge_index is None or y is None:
         raise InputError("a diagnosis needs edge_index and y, and the graph lacks one of them")
-    if not isinstance(y, Tensor) or y.dim() != 1 or y.is_floating_point() or y.numel() == 0:
-        raise InputError("y must be an integer tensor of shape [N], with -1 for nodes without label")
+    y = classes_of(y, "y")
+    if y.numel() == 0:
+        raise InputError("y must hold one class per node, with -1 for nodes without label, and there is no node")
     statistics.check_edge_index(edge_index, y.numel())
-    y = y.to(torch.int64)
     num_classes = int(_field(graph, "num_classes") or int(y.max()) + 1)
     if not 2 <= num_classes <= _MOST_CLASSES:
         raise InputError(
-            f"a diagnosis has a row and a column for each class and takes 2 to {_MOST_CLASSES} of them, got "
-            f"{num_classes}: number classes from 0"
+            f"a diagnosis needs two classes at least and {_MOST_CLASSES} at most, since its tables have a row and a "
+            f"column for each, got {num_classes}: number classes from 0"
         )
-    return edge_index.to(torch.int64), y, num_classes
+    return edge_index, y, num_classes
 
 
 def _field(graph: Data, name: str, default: Any = None) -> Any:
