@@ -52,6 +52,25 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         raise
 
 
+def is_file(path: Path) -> bool:
+    """Tell whether a path is a file; one that cannot even be looked at, such as an over-long name, is none.
+
+    Args:
+        path: The path.
+
+    Returns:
+        Whether it is one.
+
+    Example:
+        >>> is_file(Path(__file__)), is_file(Path("x" * 5000))
+        (True, False)
+    """
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text file, whole or not at all.
 

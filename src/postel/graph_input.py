@@ -155,7 +155,7 @@ def _sparse_rows(x: Tensor) -> Any:
     entries = x.to_sparse_coo().coalesce().cpu()
     row, column = entries.indices().numpy()
     values = entries.values().to(torch.float64).numpy()
-    return scipy.sparse.csr_array((values, (row, column)), shape=tuple(x.shape))
+    return scipy.sparse.csr_array((values, (row, column)), shape=(x.shape[0], x.shape[1]))
 
 
 def _as_int64(edge_index: Any) -> Any:

@@ -74,6 +74,7 @@ def load_dataset(
     data.fingerprint = read.fingerprint
     data.num_classes = read.num_classes
     data.class_names = list(read.stored.class_names) or None
+    data.feature_names = list(read.stored.feature_names) or None
     data.protocol = protocol
     data.split = split
     data.recipe = recipe
@@ -247,7 +248,8 @@ def local_file(
 
 
 def _is_path(text: str) -> bool:
-    return text.lower() not in CATALOG and (text.endswith(".npz") or Path(text).exists() or os.sep in text)
+    named = text.lower() in CATALOG
+    return not named and (text.endswith(".npz") or os.sep in text or os.path.exists(text))  # noqa: PTH110 - no error
 
 
 def _own(name: str) -> Entry:

@@ -54,7 +54,17 @@ class StudyGraph:
             InputError: If there is no such protocol or split.
         """
         masks = self.read.masks(split, protocol)
-        return LabelledGraph(self.graph, self.read.y, self.read.num_classes, **masks)
+        stored = self.read.stored
+        return LabelledGraph(
+            self.graph,
+            self.read.y,
+            self.read.num_classes,
+            masks["train_mask"],
+            masks["val_mask"],
+            masks["test_mask"],
+            stored.class_names or None,
+            stored.feature_names or None,
+        )
 
 
 def study_graph(dataset: str, data_root: str | None = None, recipe: str = "paper") -> StudyGraph:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,6 +27,8 @@ class LabelledGraph:
         train_mask: True for training nodes, boolean [N].
         val_mask: True for validation nodes, boolean [N].
         test_mask: True for test nodes, boolean [N], or None.
+        class_names: Names of the classes, or None.
+        feature_names: Names of the features, or None.
 
     Example:
         >>> from torch_geometric.data import Data
@@ -42,6 +45,8 @@ class LabelledGraph:
     train_mask: Tensor | None = None
     val_mask: Tensor | None = None
     test_mask: Tensor | None = None
+    class_names: Sequence[str] | None = None
+    feature_names: Sequence[str] | None = None
 
     @classmethod
     def from_data(cls, data: Any, *, device: torch.device | str = "cpu") -> LabelledGraph:
@@ -60,7 +65,8 @@ class LabelledGraph:
         y = classes_of(getattr(data, "y", None))
         stored = hasattr(data, "__contains__") and "num_classes" in data
         masks = {name: getattr(data, name, None) for name in ("train_mask", "val_mask", "test_mask")}
-        return cls(prepare(data, device=device), y, int(data.num_classes) if stored else None, **masks)
+        names = {name: getattr(data, name, None) for name in ("class_names", "feature_names")}
+        return cls(prepare(data, device=device), y, int(data.num_classes) if stored else None, **masks, **names)
 
     def with_masks(self, train_mask: Tensor, val_mask: Tensor, test_mask: Tensor | None = None) -> LabelledGraph:
         """Return the same graph under another split.

@@ -22,6 +22,7 @@ from postel.training.fitting import check_device, history_of, objective_of
 from postel.training.loop import train
 from postel.training.metrics import Scores, Watch, evaluate
 from postel.training.minibatch import BatchedGraph, layerwise_logits
+from postel.training.names import check_names, names_of
 from postel.training.node_sets import labelled_sets, scored_nodes
 from postel.training.objective import Objective, SoftTargets
 from postel.training.parameters import Parameters
@@ -69,6 +70,7 @@ class NodeClassifier(Parameters):
         logits_: Logits of the graph it was fitted on, [N, K].
         classes_: The classes, an array [K].
         n_features_in_: Number of features.
+        names_: ``class_names`` and ``feature_names`` of the graph it was fitted on, None where that has none.
 
     Example:
         >>> from torch_geometric.data import Data
@@ -168,6 +170,7 @@ class NodeClassifier(Parameters):
         seconds = time.perf_counter() - started  # making the soft labels counts too
         best = labelling.best.outcome
         self.backbone_ = best.backbone
+        self.names_ = names_of(data)
         self._remember_sizes(graph.num_features, num_classes)
         self.logits_ = best.logits
         self.history_ = [history_of(entry, statistics[entry.number]) for entry in labelling.rounds]
@@ -199,9 +202,11 @@ class NodeClassifier(Parameters):
             Logits [N, K] in evaluation mode.
 
         Raises:
-            InputError: If the model is not fitted, or was fitted on another number of features.
+            InputError: If the model is not fitted, or was fitted on another number of features, or on a graph that
+                numbers classes or features otherwise.
         """
         backbone = self._fitted()
+        check_names(self, data)
         graph, _ = self._prepared(data)
         if graph.num_features != self.num_features_:
             raise InputError(

@@ -14,9 +14,10 @@ from torch import Tensor, nn
 
 from postel.backbones import BACKBONES, Backbone, ModelFn, make_backbone
 from postel.errors import InputError, require_extra
-from postel.files import write_text
+from postel.files import is_file, write_text
 from postel.outputs import Target, writing
 from postel.smoothers import Smoother
+from postel.training.names import checked_card_names
 from postel.training.result import Result
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ FORMAT = "postel-node-classifier"
 VERSION = 1
 _CARD = "model.json"
 _WEIGHTS = "weights.safetensors"
+_LARGEST_CARD = 64 << 20
+# Layers, hops and the like are never more; widths may be, and then a weight has them.
+_ALWAYS_SANE = 1000
 
 
 def save_model(model: NodeClassifier, folder: Path) -> None:
@@ -51,6 +55,7 @@ def save_model(model: NodeClassifier, folder: Path) -> None:
         "params": params,
         "num_features": model.num_features_,
         "num_classes": model.num_classes_,
+        **_fitting_names(model),
         "epochs": model.epochs_,
         "result": model.result_.as_dict(),
         # Ties the two files together: weights of another model, or a part of them, are noticed.
@@ -64,6 +69,13 @@ def save_model(model: NodeClassifier, folder: Path) -> None:
     with writing(model_targets(folder), overwrite=True) as work:
         (work / _WEIGHTS).write_bytes(weights)
         write_text(work / _CARD, text + "\n")
+
+
+def _fitting_names(model: NodeClassifier) -> dict[str, list[str] | None]:
+    """The names of classes and features, as far as there is one for each."""
+    sizes = {"class_names": model.num_classes_, "feature_names": model.num_features_}
+    names = getattr(model, "names_", {})
+    return {what: names.get(what) if len(names.get(what) or ()) == size else None for what, size in sizes.items()}
 
 
 def model_targets(folder: Path) -> list[Target]:
@@ -132,11 +144,14 @@ def load_model(
             sizes = card["num_features"], card["num_classes"]
             return make_backbone(model.backbone, *sizes, **(model.backbone_args or {}))
 
+        _check_sizes(card, model.backbone_args, state)
         if isinstance(model.backbone, str):
-            _check_sizes(card, model.backbone_args, state, make)
+            _check_shapes(state, make)
         network = make()
         network.load_state_dict(state)
         result = Result.from_dict(card["result"])
+        sizes = {"class_names": card["num_classes"], "feature_names": card["num_features"]}
+        model.names_ = checked_card_names(card, sizes)
     except (
         *(InputError, OSError, RuntimeError, TypeError, ValueError, KeyError, AttributeError, MemoryError),
         *(IndexError, OverflowError, ZeroDivisionError, RecursionError, unreadable),
@@ -148,14 +163,17 @@ def load_model(
     return model
 
 
-def _check_sizes(
-    card: dict[str, Any], arguments: dict[str, Any] | None, state: dict[str, Tensor], make: Callable[[], Backbone]
-) -> None:
-    """Refuse a card that asks for another network than the weights are of, before memory is taken for it."""
-    largest = sum(tensor.numel() for tensor in state.values()) + 10_000
-    for name, value in {**(arguments or {}), "num_features": card["num_features"]}.items():
-        if isinstance(value, int) and value > largest:
-            raise InputError(f"{name} is {value}, more than {_WEIGHTS} has numbers")
+def _check_sizes(card: dict[str, Any], arguments: dict[str, Any] | None, state: dict[str, Tensor]) -> None:
+    """Refuse a card whose numbers no weight has, before memory or time is taken for them."""
+    largest = max([_ALWAYS_SANE, *(side for tensor in state.values() for side in tensor.shape)])
+    sizes = {"num_features": card["num_features"], "num_classes": card["num_classes"]}
+    for name, value in {**(arguments or {}), **sizes}.items():
+        if isinstance(value, int) and abs(value) > largest:
+            raise InputError(f"{name} is {str(value)[:40]}, and no weight in {_WEIGHTS} is as large")
+
+
+def _check_shapes(state: dict[str, Tensor], make: Callable[[], Backbone]) -> None:
+    """Refuse weights of another network than the card tells of, before memory is taken for it."""
     with torch.device("meta"):
         shapes = {name: tensor.shape for name, tensor in make().state_dict().items()}
     if shapes != {name: tensor.shape for name, tensor in state.items()}:
@@ -164,11 +182,14 @@ def _check_sizes(
 
 def _read_card(folder: Path) -> dict[str, Any]:
     path = folder / _CARD
-    if not path.is_file() or not (folder / _WEIGHTS).is_file():
+    if not is_file(path) or not is_file(folder / _WEIGHTS):
         raise InputError(
-            f"{folder} is no model folder: it needs {_CARD} and {_WEIGHTS}, as NodeClassifier.save writes"
+            f"{str(folder)[:200]} is no model folder: it needs {_CARD} and {_WEIGHTS}, which NodeClassifier.save "
+            "writes"
         )
     try:
+        if path.stat().st_size > _LARGEST_CARD:
+            raise ValueError(f"it has more than {_LARGEST_CARD} bytes")
         card = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, OSError, RecursionError) as error:
         raise InputError(f"{path} is damaged: it is not JSON ({_first_line(error)})") from error

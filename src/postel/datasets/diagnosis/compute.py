@@ -95,8 +95,8 @@ def _inputs(graph: Data) -> tuple[Tensor, Tensor, int]:
     num_classes = int(_field(graph, "num_classes") or int(y.max()) + 1)
     if not 2 <= num_classes <= _MOST_CLASSES:
         raise InputError(
-            f"a diagnosis needs two classes at least and {_MOST_CLASSES} at most, since its tables have a row and a "
-            f"column for each, got {num_classes}: number classes from 0"
+            f"a diagnosis needs two classes at least and {_MOST_CLASSES} at most, since its tables have a row and "
+            f"a column for each, got {num_classes}: number classes from 0"
         )
     return edge_index, y, num_classes
 

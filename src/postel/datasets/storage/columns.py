@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from postel.checks import check_separator
 from postel.errors import InputError, require_extra
+from postel.files import is_file
 from postel.scale.tables import WHOLE_NUMBER
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
@@ -168,8 +169,8 @@ def read_table(path: Path, separator: str | None = None) -> Table:
         InputError: If the file is missing, of another kind, or cannot be read.
     """
     given = None if separator is None else check_separator(separator)
-    if not path.is_file():
-        raise InputError(f"{path} does not exist; give a CSV, TSV, text or Parquet file")
+    if not is_file(path):
+        raise InputError(f"{str(path)[:200]} does not exist; give a CSV, TSV, text or Parquet file")
     suffix = path.suffix.lower()
     if suffix in _PARQUET_SUFFIXES:
         return Table(path, _read_parquet(path))

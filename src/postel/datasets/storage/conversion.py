@@ -137,10 +137,13 @@ def _graph_of_tables(
         masks = splits_of_table(splits, found[2], split, len(numbers))
     elif listed_splits:
         masks = splits_of_columns(nodes, listed_splits)
-    x = _features(nodes, {node, label, *listed_splits})
-    if x is None:
+    features = _feature_columns(nodes, {node, label, *listed_splits})
+    if features:
+        x = np.stack([nodes.numbers(name) for name in features], axis=1)
+    else:
         x = np.bincount(edge_index[0], minlength=len(numbers)).astype(np.float32)[:, None]
-    return StoredGraph.checked(x, edge_index, y, {} if masks is None else {"public": masks}, class_names)
+    public = {} if masks is None else {"public": masks}
+    return StoredGraph.checked(x, edge_index, y, public, class_names, tuple(features) or ("degree",))
 
 
 def _filled(table: Table, column: str) -> Names:
@@ -187,11 +190,11 @@ def _labels(table: Table, column: str) -> tuple[Any, tuple[str, ...]]:
     return of_word[names.codes], tuple(classes)
 
 
-def _features(table: Table, others: set[str]) -> Any:
+def _feature_columns(table: Table, others: set[str]) -> list[str]:
     columns = [name for name in table.names if name not in others]
     table.require(*columns)
     if "" in columns:
         raise InputError(
             f"{table.path} has a column without a name, as tools write that list row numbers: drop it or name it"
         )
-    return np.stack([table.numbers(name) for name in columns], axis=1) if columns else None
+    return columns

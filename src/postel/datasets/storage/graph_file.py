@@ -3,7 +3,7 @@
 Its arrays are ``x_indptr``, ``x_indices``, ``x_shape`` and, unless every feature is 0 or 1, ``x_data`` (features
 as CSR); ``edge_index`` [2, E]; ``y`` [N]; optionally ``geomgcn_{train,val,test}_mask`` (packed bits, one row per
 split), ``public_{train,val,test}_idx`` for one public split or ``public_{train,val,test}_mask`` for several,
-``class_names`` and ``fingerprint``.
+``class_names``, ``feature_names`` and ``fingerprint``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NEEDED = ("x_indptr", "x_indices", "x_shape", "edge_index", "y")
 _GEOM = tuple(f"geomgcn_{part}_mask" for part in PARTS)
 _PUBLIC = tuple(f"public_{part}_idx" for part in PARTS)
 _PUBLICS = tuple(f"public_{part}_mask" for part in PARTS)
-_KNOWN = {*_NEEDED, *_GEOM, *_PUBLIC, *_PUBLICS, "x_data", "class_names", "fingerprint"}
+_KNOWN = {*_NEEDED, *_GEOM, *_PUBLIC, *_PUBLICS, "x_data", "class_names", "feature_names", "fingerprint"}
 
 
 def read_graph_file(path: str | os.PathLike[str], expected: str | None = None) -> StoredGraph:
@@ -103,8 +103,16 @@ def _from_arrays(arrays: Mapping[str, Any]) -> StoredGraph:
             splits[split] = np.stack(masks)
     if _PUBLIC[0] in arrays:
         splits["public"] = np.stack([_scattered(name, arrays[name], num_nodes) for name in _PUBLIC])[:, None]
-    names = tuple(str(name) for name in arrays["class_names"]) if "class_names" in arrays else ()
-    return StoredGraph.checked(_features(arrays), arrays["edge_index"], arrays["y"], splits, names)
+    names = [_names(arrays, what) for what in ("class_names", "feature_names")]
+    return StoredGraph.checked(_features(arrays), arrays["edge_index"], arrays["y"], splits, *names)
+
+
+def _names(arrays: Mapping[str, Any], what: str) -> tuple[str, ...]:
+    if what not in arrays:
+        return ()
+    if arrays[what].dtype.kind != "U" or arrays[what].ndim != 1:
+        raise InputError(f"{what} must be a vector of texts, got {_describe(arrays[what])}")
+    return tuple(str(name) for name in arrays[what])
 
 
 def _features(arrays: Mapping[str, Any]) -> Any:
@@ -163,8 +171,9 @@ def _to_arrays(graph: StoredGraph) -> dict[str, Any]:
     }
     if not (x.data == 1).all():
         arrays["x_data"] = x.data
-    if graph.class_names:
-        arrays["class_names"] = np.array(graph.class_names, dtype=np.str_)
+    for what, names in (("class_names", graph.class_names), ("feature_names", graph.feature_names)):
+        if names:
+            arrays[what] = np.array(names, dtype=np.str_)
     for split, group in (("geom-gcn", _GEOM), ("public", _PUBLICS)):
         masks = graph.splits.get(split)
         if masks is None:

@@ -50,9 +50,9 @@ def read_npz(path: Path, check_names: Callable[[list[str]], None] = lambda names
         ...     read_npz(Path(folder) / "a.npz")
         {'y': array([0, 1, 2])}
     """
-    if path.is_dir():
-        raise InputError(f"{path} is a folder, a graph file (.npz) was expected")
     try:
+        if path.is_dir():
+            raise InputError(f"{path} is a folder, a graph file (.npz) was expected")
         with path.open("rb") as stream:
             if not zipfile.is_zipfile(stream):
                 raise InputError(
@@ -69,9 +69,12 @@ def read_npz(path: Path, check_names: Callable[[list[str]], None] = lambda names
         raise InputError(f"{path} does not exist; give the path of a graph file or a dataset's name") from None
     except InputError:
         raise
+    except PermissionError:
+        raise InputError(f"{path} cannot be read: permission denied") from None
     except _DAMAGE as error:
+        name, told = str(path)[:200], str(error)[:200]
         raise InputError(
-            f"{path} is cut short, altered or holds a pickle, and was not used ({error}); make it again"
+            f"{name} is cut short, altered or holds a pickle, and was not used ({told}); make it again"
         ) from error
 
 

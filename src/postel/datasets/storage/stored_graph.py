@@ -30,6 +30,7 @@ _CLASSES_OF_ANY_GRAPH = 1000
 # Features that no node has are sane up to so many, and so many for each one that a node has.
 _UNUSED_FEATURES = 100_000
 _UNUSED_FEATURES_EACH = 100
+_LONGEST_NAME = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,7 @@ class StoredGraph:
         splits: ``"geom-gcn"`` or ``"public"`` to booleans [3, S, N]: training, validation and test nodes of S
             splits.
         class_names: Names of the classes, or nothing.
+        feature_names: Names of the features, or nothing.
 
     Example:
         >>> graph = StoredGraph.checked(np.eye(4), [[0, 1], [1, 0]], [0, 1, 1, 0])
@@ -55,6 +57,7 @@ class StoredGraph:
     y: Ints
     splits: Mapping[str, Bools] = field(default_factory=dict)
     class_names: tuple[str, ...] = ()
+    feature_names: tuple[str, ...] = ()
 
     @classmethod
     def checked(
@@ -64,6 +67,7 @@ class StoredGraph:
         y: Any,
         splits: Mapping[str, Bools] | None = None,
         class_names: tuple[str, ...] = (),
+        feature_names: tuple[str, ...] = (),
     ) -> StoredGraph:
         """Bring a graph into canonical form (sorted sparse features without explicit zeros).
 
@@ -73,6 +77,7 @@ class StoredGraph:
             y: The class of each node [N]; -1 for a node without label.
             splits: Booleans [3, S, N] by name.
             class_names: Names of the classes.
+            feature_names: Names of the features.
 
         Returns:
             The graph.
@@ -98,7 +103,14 @@ class StoredGraph:
         features = _canonical(x)
         if features.shape[0] != y.size:
             raise InputError(f"x must have one row per node ({y.size}), got {features.shape[0]} rows")
-        return cls(features, edges, y, _checked_splits(splits or {}, y), class_names)
+        if feature_names and len(feature_names) != features.shape[1]:
+            raise InputError(
+                f"feature_names must have one for each of {features.shape[1]}, got {len(feature_names)}"
+            )
+        for name in (*class_names, *feature_names):
+            if len(name) > _LONGEST_NAME:
+                raise InputError(f"a name has {_LONGEST_NAME} characters at most, got {len(name)}: {name[:40]!r}…")
+        return cls(features, edges, y, _checked_splits(splits or {}, y), class_names, feature_names)
 
     @property
     def num_nodes(self) -> int:
