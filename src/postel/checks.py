@@ -6,8 +6,11 @@ Nothing here needs torch, so the command line can check its options before it lo
 from __future__ import annotations
 
 import difflib
+import functools
 import math
-from collections.abc import Iterable, Sequence
+import types
+import typing
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from postel.errors import InputError
@@ -185,6 +188,53 @@ def check_separator(separator: str) -> str:
             f"separator must be a single character that is no quote and no line end, got {separator[:40]!r}"
         )
     return separator
+
+
+def check_fields(cls: type, values: Mapping[str, Any]) -> None:
+    """Check values read from a file against the annotated fields of the dataclass that they are for.
+
+    Args:
+        cls: The dataclass; its annotations are plain types, and dictionaries, lists and unions of them.
+        values: The values by name; a field that is missing is not looked at.
+
+    Raises:
+        InputError: If a value is of another kind than its field.
+
+    Example:
+        >>> import dataclasses
+        >>> Point = dataclasses.make_dataclass("Point", [("x", int), ("y", float | None)])
+        >>> check_fields(Point, {"x": 1, "y": None})
+        >>> check_fields(Point, {"x": "1"})
+        Traceback (most recent call last):
+            ...
+        postel.errors.InputError: x must be int, got '1'
+    """
+    for name, kind in _hints(cls).items():
+        if name in values and not _fits(values[name], kind):
+            told = kind.__name__ if isinstance(kind, type) and not typing.get_args(kind) else str(kind)
+            raise InputError(f"{name} must be {told}, got {repr(values[name])[:60]}")
+
+
+@functools.cache
+def _hints(cls: type) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    if kind is Any:
+        return True
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+    home, inner = typing.get_origin(kind), typing.get_args(kind)
+    if home in (typing.Union, types.UnionType):
+        return any(_fits(value, one) for one in inner)
+    if home is list:
+        return isinstance(value, list) and all(_fits(one, inner[0]) for one in value)
+    if home is dict:
+        return isinstance(value, dict) and all(_fits(one, inner[1]) for one in value.values())
+    return isinstance(value, home or kind)
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

@@ -28,13 +28,13 @@ def forget():
 def reads(monkeypatch):
     """The paths that were opened, one entry a reading."""
     opened = []
-    read = graph_file._read_arrays
+    read = graph_file.read_npz
 
-    def reading(path):
+    def reading(path, check_names):
         opened.append(path)
-        return read(path)
+        return read(path, check_names)
 
-    monkeypatch.setattr(graph_file, "_read_arrays", reading)
+    monkeypatch.setattr(graph_file, "read_npz", reading)
     return opened
 
 

@@ -64,7 +64,7 @@ def test_features_are_spread_only_where_they_are_dense():
         ({"y": torch.zeros(3, dtype=torch.int64)}, "has 4 rows but data.y has 3"),
         ({"edge_index": None}, r"shape \[2, E\]"),
         ({"edge_index": torch.tensor([[0, 1, 2]])}, r"shape \[2, E\]"),
-        ({"edge_index": EDGES.int()}, "must be int64"),
+        ({"edge_index": EDGES.float()}, "must be int64"),
         ({"edge_index": torch.tensor([[0], [4]])}, r"nodes in \[0, 3\], got 0..4"),
         ({"edge_index": torch.tensor([[-1], [0]])}, r"nodes in \[0, 3\], got -1"),
     ],

@@ -234,7 +234,7 @@ def broken(**changes: Any) -> Data:
         (broken(edge_index=torch.tensor([[0], [5]])), r"node ids in \[0, 4\], got 5"),
         (broken(y=torch.tensor([0, 3, 1, 0, 2])), r"labels must lie in \[0, 2\], got 3"),
         (broken(y=torch.tensor([0, 1, 1, 0])), "y must have one entry per node"),
-        (broken(train_mask=torch.tensor([True, True])), "one entry per node"),
+        (broken(train_mask=torch.tensor([True, True])), r"boolean tensor of shape \[5\]"),
         (broken(train_mask=torch.tensor([1, 1, 1, 0, 0])), "boolean"),
         (broken(train_mask=torch.ones(5, 10, dtype=torch.bool)), "10 splits: choose one"),
         (broken(train_mask=torch.zeros(5, dtype=torch.bool)), "no training node"),

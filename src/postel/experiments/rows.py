@@ -7,8 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from postel.checks import check_fields
+from postel.errors import InputError
 from postel.experiments.spec import RunSpec
 from postel.training.result import Result
+
+
+@dataclass(frozen=True)
+class _Curves:
+    """The kinds of the curves that are looked at; further ones may be anything."""
+
+    objective: list[float] | None
+    loss: dict[str, list[float] | None]
+    accuracy: dict[str, list[float] | None]
 
 
 @dataclass(frozen=True)
@@ -51,6 +62,8 @@ class Round:
         Returns:
             The round.
         """
+        check_fields(cls, values)
+        check_fields(_Curves, values["curves"])
         return cls(**{entry.name: values[entry.name] for entry in fields(cls) if entry.name in values})
 
     def loss(self, nodes: str) -> list[float]:
@@ -96,8 +109,15 @@ class Row:
 
         Returns:
             The row.
+
+        Raises:
+            InputError: If a value is of the wrong kind.
         """
+        check_fields(cls, {name: values[name] for name in ("hits", "collapsed", "made_by") if name in values})
         rounds = values.get("rounds")
+        best = values["result"]["best_round"]
+        if rounds is not None and not 0 <= best < len(rounds):
+            raise InputError(f"best_round must be one of {len(rounds)} rounds, got {best}")
         return cls(
             key=values["key"],
             spec=RunSpec(**values["spec"]),

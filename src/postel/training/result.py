@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
+from postel.checks import check_fields
 from postel.training.metrics import Scores
 from postel.training.tracking import Curves
 
@@ -57,9 +58,15 @@ class Result:
 
         Returns:
             The result.
+
+        Raises:
+            InputError: If a value is of the wrong kind.
         """
         test = values["test"]
+        for stored in (values["val"],) if test is None else (values["val"], test):
+            check_fields(Scores, stored)
         scores = {"val": Scores(**values["val"]), "test": None if test is None else Scores(**test)}
+        check_fields(cls, {**values, **scores})
         return cls(**{**values, **scores})
 
 
