@@ -7,21 +7,29 @@ tables that other pages show of them are put in their places there: the headline
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 import shlex
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
+
+import typer.main
 
 from postel.cli.app import app
-from postel.paper.accuracy import short_budget
+from postel.cli.reproduce import chosen_options
+from postel.experiments.store.folder import open_results
+from postel.experiments.store.reader import Reader
+from postel.paper.accuracy import NOT_RUN, AccuracyTable, Entry
 from postel.paper.names import backbone_label, dataset_label
+from postel.paper.tables.gains import Pair, TableGains
+from postel.paper.target import Target, find_target
+from postel.paper.variants import LS, ONE_HOT, POSTEL
 
 HERE = Path(__file__).resolve().parent
 PAGES = ("README.md", "docs/reproduction.md")
-METHODS = {"one_hot": "one-hot", "uniform": "LS", "postel": "PosteL"}
+METHODS = {variant.slug: variant.label for variant in (ONE_HOT, LS, POSTEL)}
 GAINS = (("PosteL", "one-hot"), ("PosteL", "LS"))
 
 
@@ -34,105 +42,113 @@ def commands(text: str) -> list[list[str]]:
     return [arguments if "--overwrite" in arguments else [*arguments, "--overwrite"] for arguments in found]
 
 
-def headline(folder: Path) -> str:
-    """One-hot, LS and PosteL of a folder's main table, ours (and the paper's), and gains on the same splits."""
-    cells = {(row["backbone"], row["dataset"], row["variant"]): row for row in _rows(folder / "table-main.csv")}
-    gains = {
-        (row["backbone"], row["dataset"], row["method"], row["over"]): row
-        for row in _rows(folder / "table-gains.csv")
+def targets(every: Sequence[list[str]]) -> dict[str, Target]:
+    """The tables and figures that commands make, by the path of their files below this folder."""
+    reproduce = typer.main.get_command(app).commands["reproduce"]  # type: ignore[attr-defined]
+    found = {}
+    for arguments in every:
+        if arguments[0] == "reproduce":
+            values = reproduce.make_context("reproduce", arguments[1:]).params
+            target = find_target(values["name"])(chosen_options(values))
+            found[f"{Path(values['out']).name}/{target.name}"] = target
+    return found
+
+
+def headline(main: AccuracyTable, gains: TableGains, reader: Reader) -> str:
+    """One-hot, LS and PosteL of a main table, ours (and the paper's), and gains on the same splits."""
+    entries = {(*entry.asked.place, entry.asked.variant.slug): entry for entry in main.entries(reader)}
+    pairs = {
+        (*pair.one.asked.place, pair.one.asked.variant.label, pair.other.asked.variant.label): pair
+        for pair in gains.pairs(reader)
     }
-    heads = [
-        "graph",
-        *METHODS.values(),
-        *(f"{ours} − {theirs}" for ours, theirs in GAINS),
-        "n",
-        "majority",
-        "budget",
-    ]
-    networks = list(dict.fromkeys(backbone for backbone, _, _ in cells))
-    if len(networks) > 1:
+    heads = ["graph", *METHODS.values(), *(f"{ours} − {theirs}" for ours, theirs in GAINS)]
+    heads += ["n", "majority", "budget"]
+    several = len({backbone for backbone, _, _ in entries}) > 1
+    if several:
         heads.insert(0, "network")
     lines = [heads, ["---"] * len(heads)]
-    for backbone, dataset in dict.fromkeys((backbone, dataset) for backbone, dataset, _ in cells):
-        row = [_cell(cells[backbone, dataset, method]) for method in METHODS]
-        row += [_gain(gains[backbone, dataset, ours, theirs]) for ours, theirs in GAINS]
-        plain = cells[backbone, dataset, "postel"]
-        row += [plain["splits"], _number(plain["majority"]), short_budget(plain["budget"]) or "–"]
-        name = dataset_label(dataset)
-        lines.append([backbone_label(backbone), name, *row] if len(networks) > 1 else [name, *row])
+    for backbone, dataset in dict.fromkeys((backbone, dataset) for backbone, dataset, _ in entries):
+        row = [_cell(entries[backbone, dataset, method]) for method in METHODS]
+        row += [_gain(pairs[backbone, dataset, ours, theirs]) for ours, theirs in GAINS]
+        cell = entries[backbone, dataset, POSTEL.slug].cell
+        row += [str(len(cell.rows)), f"{cell.majority:.1f}", cell.allowance_in_words] if cell else ["0", "–", "–"]
+        lines.append([backbone_label(backbone)] * several + [dataset_label(dataset), *row])
     return _markdown(lines)
 
 
-def matrix(path: Path) -> str:
-    """The accuracies of one table, a line a method and a column a graph: ours, and the paper's in brackets."""
-    cells = {(row["variant"], row["dataset"]): row for row in _rows(path)}
-    datasets = list(dict.fromkeys(dataset for _, dataset in cells))
+def matrix(table: AccuracyTable, reader: Reader) -> str:
+    """The accuracies of one table, a line per method and a column per graph: ours, and the paper's in brackets."""
+    entries = {(entry.asked.variant.slug, entry.asked.dataset): entry for entry in table.entries(reader)}
+    datasets = list(dict.fromkeys(dataset for _, dataset in entries))
     lines = [["labels", *map(dataset_label, datasets)], ["---"] * (1 + len(datasets))]
-    for variant in dict.fromkeys(variant for variant, _ in cells):
-        name = METHODS.get(variant, _words(variant))
-        lines.append([name, *(_cell(cells[variant, dataset]) for dataset in datasets)])
+    for slug in dict.fromkeys(slug for slug, _ in entries):
+        lines.append([METHODS.get(slug, _words(slug)), *(_cell(entries[slug, dataset]) for dataset in datasets)])
     return _markdown(lines)
 
 
 def _words(slug: str) -> str:
-    return (
-        slug.replace("postel", "PosteL")
-        .replace("noise-ipl", "noise and IPL")
-        .replace("ipl", "IPL")
-        .replace("-", " ")
-    )
+    words = {"postel": "PosteL", "noise-ipl": "noise and IPL", "ipl": "IPL", "-": " "}
+    for part, word in words.items():
+        slug = slug.replace(part, word)
+    return slug
 
 
 def _markdown(lines: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _cell(row: dict[str, str]) -> str:
-    if not row["ours"]:
-        return "not run" + (f" ({_number(row['paper'])})" if row["paper"] else "")
-    mark = "†" if row["state"] == "one class" else ""
-    side = f" ± {_number(row['ours_side'])}"
-    return f"{_number(row['ours'])}{side}{mark}" + (f" ({_number(row['paper'])})" if row["paper"] else "")
+def _cell(entry: Entry) -> str:
+    paper = f" ({entry.paper.value:.1f})" if entry.paper else ""
+    if entry.cell is None:
+        return f"{NOT_RUN}{paper}"
+    score, mark = entry.cell.accuracy, "†" if entry.cell.has_collapsed else ""
+    return f"{score.interval.mean:.1f} ± {score.paper_side:.1f}{mark}{paper}"
 
 
-def _gain(row: dict[str, str]) -> str:
-    paper = f" ({float(row['paper']):+z.1f})" if row["paper"] else ""
-    if not row["gain"]:
-        return f"not run{paper}"
-    value, low, high = (f"{float(row[name]):+z.1f}" for name in ("gain", "low", "high"))
-    shown = f"**{value}**" if row["reads"] in ("more", "less") else value
-    return f"{shown} [{low}, {high}]{paper}"
+def _gain(pair: Pair) -> str:
+    paper = "" if pair.paper is None else f" ({pair.paper:+z.1f})"
+    if pair.gain is None:
+        return f"{NOT_RUN}{paper}"
+    span = pair.gain.interval
+    shown = f"**{span.mean:+z.1f}**" if pair.gain.is_clear else f"{span.mean:+z.1f}"
+    return f"{shown} [{span.low:+z.1f}, {span.high:+z.1f}]{paper}"
 
 
-def _number(text: str) -> str:
-    return f"{float(text):.1f}" if text else "–"
+Table = TypeVar("Table", bound=Target)
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
-    with path.open(newline="", encoding="utf-8") as stream:
-        return list(csv.DictReader(stream))
+def _of(target: Target, kind: type[Table]) -> Table:
+    if not isinstance(target, kind):
+        raise TypeError(f"{target.name} has no accuracies to show")
+    return target
 
 
-def filled(text: str) -> str:
+def filled(text: str, made: Mapping[str, Target], reader: Reader) -> str:
     """A page with every table in its place."""
 
     def table(found: re.Match[str]) -> str:
-        path = HERE / found[1]
-        made = headline(path) if path.is_dir() else matrix(path.with_suffix(".csv"))
-        return f"<!-- table: {found[1]} -->\n\n{made}\n\n<!-- end -->"
+        place = found[1]
+        if place in made:
+            shown = matrix(_of(made[place], AccuracyTable), reader)
+        else:
+            main, gains = made[f"{place}/table-main"], made[f"{place}/table-gains"]
+            shown = headline(_of(main, AccuracyTable), _of(gains, TableGains), reader)
+        return f"<!-- table: {place} -->\n\n{shown}\n\n<!-- end -->"
 
     return re.sub(r"<!-- table: (\S+) -->.*?<!-- end -->", table, text, flags=re.DOTALL)
 
 
 def main() -> None:
     os.chdir(HERE.parent)
-    for arguments in commands((HERE / "README.md").read_text(encoding="utf-8")):
+    every = commands((HERE / "README.md").read_text(encoding="utf-8"))
+    for arguments in every:
         print("postel", *arguments, flush=True)
         sys.argv = ["postel", *arguments]
         app(arguments, standalone_mode=False)
+    made, reader = targets(every), Reader(open_results("results/rows"))
     for name in PAGES:
         page = Path(name)
-        page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
+        page.write_text(filled(page.read_text(encoding="utf-8"), made, reader), encoding="utf-8")
 
 
 if __name__ == "__main__":

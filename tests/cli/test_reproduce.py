@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli.commands import Here, postel
-from postel.paper.registry import target_names
+from postel.paper.target import target_names
 
 SMALL = ("--datasets", "karate", "--splits", "2", "--max-epochs", "6", "-w", "1")
 

@@ -16,8 +16,8 @@ from postel.experiments.store.folder import open_results, read_archive, write_ar
 from postel.experiments.store.measured import Measurements
 from postel.experiments.store.reader import read_study
 from postel.paper.lines import lines_of
-from postel.paper.planning import Options
-from postel.paper.registry import find_target
+from postel.paper.questions import Options
+from postel.paper.target import find_target
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +72,8 @@ def test_curves_are_kept_where_they_are_drawn_and_nowhere_else(study: Store, arc
 
 def test_tables_and_reports_are_the_same_from_either(study: Store, archive: Path) -> None:
     options = Options(datasets=("karate",), backbones=("gcn",), methods=("one_hot", "postel"), max_epochs=20)
-    made = find_target("table-main").render(study, options)
-    again = find_target("table-main").render(open_results(archive), options)
+    made = find_target("table-main")(options).render(study)
+    again = find_target("table-main")(options).render(open_results(archive))
     assert made.values.rows == again.values.rows
     assert [row[5] for row in made.values.rows] == ["run", "run"]
     assert again.printed.notes[-1] == f"Rows: {archive}."
@@ -123,5 +123,5 @@ def test_a_cell_of_a_search_by_hand_is_taken_up_by_the_table(tmp_path: Path) -> 
     tune_dataset("karate", "gcn", "one_hot", splits=range(2), budget="2", store=store, workers=1,
          fixed={"max_epochs": 1000, "stopping": "window-mean"})  # fmt: skip
     options = Options(datasets=("karate",), backbones=("gcn",), methods=("one_hot",), splits=2, budget="2")
-    (row,) = find_target("table-main").render(store, options).values.records()
+    (row,) = find_target("table-main")(options).render(store).values.records()
     assert (row["state"], row["splits"]) == ("run", 2)

@@ -260,7 +260,7 @@ def imported() -> None:
     import postel.cli.app
     import postel.datasets.diagnosis
     import postel.experiments.search
-    import postel.paper.registry
+    import postel.paper.target
     import postel.report.page
     import postel.scale.duckdb_engine
     import postel.scale.memory_engine  # noqa: F401

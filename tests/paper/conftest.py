@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from postel.experiments.results import Cell, Row, Setting
-from postel.experiments.spec import MethodSpec, RunSpec
+from postel.experiments.budget import Budget
+from postel.experiments.results import Cell, Round, Row, Setting, Spent
+from postel.experiments.spec import RunSpec
 from postel.experiments.store import Store
-from postel.paper.planning import Planned
+from postel.paper.questions import Asked
+from postel.training.metrics import Scores
+from postel.training.result import Result
 
 Fill = Callable[..., None]
 
@@ -25,92 +29,41 @@ def store(tmp_path: Path) -> Store:
 def fill(store: Store) -> Fill:
     """Puts a cell with the given test accuracies, a split each, into the store."""
 
-    def put(
-        planned: Planned, accuracies: Sequence[float], *, collapsed: Sequence[bool] = (), **result: Any
-    ) -> None:
+    def put(asked: Asked, accuracies: Sequence[float], *, collapsed: Sequence[bool] = (), **result: Any) -> None:
+        question = asked.question
         rows = []
         for split, accuracy in enumerate(accuracies):
             spec = RunSpec(
-                dataset=planned.dataset,
+                dataset=question.dataset,
                 fingerprint="f",
-                protocol=planned.protocol,
+                protocol=question.protocol,
                 split=split,
                 seed=split,
-                backbone=planned.backbone,
-                method=MethodSpec(name=planned.variant.method, params=planned.variant.params),
-                pseudo_labels=planned.variant.pseudo_labels,
+                backbone=question.backbone,
+                method=question.method,
+                pseudo_labels=question.pseudo_labels,
             )
-            row = made_row(spec, accuracy, collapsed[split] if collapsed else False, result)
-            store.add(row)
-            rows.append(row)
+            rows.append(made_row(spec, accuracy, collapsed[split] if collapsed else False, result))
+        store.add_many(rows)
+        splits = tuple(range(len(accuracies)))
         store.add_cell(
-            Cell.from_dict(
-                {
-                    "key": f"{planned.dataset} {planned.backbone} {planned.variant.slug} {len(accuracies)}",
-                    "dataset": planned.dataset,
-                    "protocol": planned.protocol,
-                    "recipe": "paper",
-                    "backbone": planned.backbone,
-                    "method": rows[0].spec.method.model_dump(),
-                    "pseudo_labels": planned.variant.pseudo_labels,
-                    "settings": Setting.of(rows[0].spec).training(),
-                    "budget": {
-                        "kind": "trainings",
-                        "amount": 16,
-                        "trials": 16,
-                        "search_splits": 3,
-                        "text": "16 trials, 3 search splits",
-                    },
-                    "splits": list(range(len(accuracies))),
-                    "run_keys": [row.key for row in rows],
-                    "target": "table-main",
-                    "asked": planned.asked(),
-                }
+            Cell(
+                key=f"{question.dataset} {question.backbone} {asked.variant.slug} {len(accuracies)}",
+                question=replace(question, splits=splits, budget=Budget("trainings", 16), search_splits=3),
+                chosen=Setting.of(rows[0].spec),
+                spent=Spent(trials=16, search_splits=3, text="16 trials, 3 search splits"),
+                run_keys=tuple(row.key for row in rows),
+                target="table-main",
             )
         )
 
     return put
 
 
-def made_row(spec: RunSpec, accuracy: float, collapsed: bool, result: dict[str, Any]) -> Row:
-    scores = {
-        "accuracy": accuracy,
-        "macro_f1": 0.5,
-        "balanced_accuracy": 0.5,
-        "majority": 0.25,
-        "ece": 0.1,
-        "nll": 1.0,
-        "count": 8,
-    }
+def made_row(spec: RunSpec, accuracy: float, collapsed: bool, changes: dict[str, Any]) -> Row:
+    scores = Scores(accuracy, macro_f1=0.5, balanced_accuracy=0.5, nll=1.0, ece=0.1, majority=0.25, count=8)
+    values: dict[str, Any] = {"val_loss": 0.7, "best_epoch": 2, "best_round": 0, "improved_rounds": 0, **changes}
+    result = Result(scores, scores, **{"trainings": 2, "epochs": 200, "seconds": 1.0, **values})
     curves = {"objective": [1.0, 0.5], "loss": {"train": [1.0, 0.5], "val": [1.1, 0.7], "test": [1.2, 0.8]}}
-    return Row.from_dict(
-        {
-            "key": spec.key,
-            "spec": spec.model_dump(mode="json"),
-            "result": {
-                "val": scores,
-                "test": scores,
-                "val_loss": 0.7,
-                "best_epoch": 2,
-                "best_round": 0,
-                "improved_rounds": 0,
-                "trainings": 2,
-                "epochs": 200,
-                "seconds": 1.0,
-                **result,
-            },
-            "collapsed": collapsed,
-            "rounds": [
-                {
-                    "round": 0,
-                    "best_epoch": 2,
-                    "epochs": 2,
-                    "improved": True,
-                    "val_loss": 0.7,
-                    "agreement": {},
-                    "conditional": None,
-                    "curves": curves,
-                }
-            ],
-        }
-    )
+    rounds = (Round(0, 0.7, True, 2, 2, {}, None, curves),)
+    return Row(spec.key, spec, result, collapsed, rounds=rounds)

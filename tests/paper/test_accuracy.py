@@ -13,12 +13,12 @@ import pytest
 from paper.test_table import balanced
 from postel.experiments.budget import Budget
 from postel.experiments.store import Store
-from postel.paper.planning import Options, Planned, plan_cells
+from postel.experiments.store.reader import Reader
 from postel.paper.product import Product, write_product
 from postel.paper.published import published_main
-from postel.paper.registry import find_target
-from postel.paper.results import Results
+from postel.paper.questions import Asked, Options, ask
 from postel.paper.table import csv_text, latex
+from postel.paper.target import find_target
 from postel.paper.variants import LS, ONE_HOT, POSTEL, Variant
 
 OPTIONS = Options(datasets=("texas", "cora"), backbones=("gcn",), methods=("one_hot", "ls", "postel"))
@@ -27,8 +27,8 @@ SIGNS = list(itertools.product((-1, 1), repeat=4))
 POSTEL_SCORES = [0.8213, 0.7402, 0.8031, 0.8354]
 
 
-def cell(dataset: str, variant: Variant) -> Planned:
-    return plan_cells(OPTIONS, [dataset], ["gcn"], [variant])[0]
+def cell(dataset: str, variant: Variant) -> Asked:
+    return ask(OPTIONS, [dataset], ["gcn"], [variant])[0]
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def product(store: Store, fill) -> Product:
     fill(cell("texas", ONE_HOT), ONE_HOT_SCORES)
     fill(cell("texas", POSTEL), POSTEL_SCORES, collapsed=[True, True, True, False])
     fill(cell("cora", LS), [0.5, 0.6], collapsed=[True, False])
-    return find_target("table-main").render(store, OPTIONS)
+    return find_target("table-main")(OPTIONS).render(store)
 
 
 def line(product: Product, dataset: str, method: str) -> dict[str, str]:
@@ -61,7 +61,7 @@ def test_numbers_are_those_of_the_rows(product: Product) -> None:
 def test_the_papers_interval_has_a_thousand_resamples_and_the_larger_side(store: Store, fill) -> None:
     scores = np.random.default_rng(7).normal(0.8, 0.05, 10)
     fill(cell("texas", ONE_HOT), scores.tolist())
-    found = Results(store).of(cell("texas", ONE_HOT))
+    found = cell("texas", ONE_HOT).answer(Reader(store))
     assert found is not None
 
     def side(resamples: int) -> float:
@@ -69,8 +69,8 @@ def test_the_papers_interval_has_a_thousand_resamples_and_the_larger_side(store:
         low, high = np.percentile(means, [2.5, 97.5])
         return float(max(high - 100 * scores.mean(), 100 * scores.mean() - low))
 
-    assert found.paper_side == pytest.approx(side(1000)) != pytest.approx(side(2000))
-    assert found.interval.larger_side == pytest.approx(side(10_000)) != pytest.approx(side(1000))
+    assert found.accuracy.paper_side == pytest.approx(side(1000)) != pytest.approx(side(2000))
+    assert found.accuracy.interval.larger_side == pytest.approx(side(10_000)) != pytest.approx(side(1000))
 
 
 def test_the_difference_is_ours_less_the_papers(product: Product) -> None:
@@ -124,7 +124,7 @@ def test_latex_and_markdown_have_the_papers_shape(product: Product, tmp_path) ->
 def test_another_protocol_has_no_figure_of_the_paper_and_no_cell_of_this_one(
     product: Product, store: Store
 ) -> None:
-    other = find_target("table-main").render(store, Options(datasets=("texas",), protocol="stratified"))
+    other = find_target("table-main")(Options(datasets=("texas",), protocol="stratified")).render(store)
     assert {row["paper"] for row in other.values.records()} == {None}
     assert {row["state"] for row in other.values.records()} == {"not run"}
 
@@ -134,7 +134,7 @@ def test_a_budget_that_is_asked_for_must_be_the_one_that_was_spent(product: Prod
 
     def states(budget: str | None) -> set[str]:
         options = Options(datasets=("texas",), backbones=("gcn",), methods=("one_hot",), budget=budget)
-        return {row["state"] for row in target.render(store, options).values.records()}
+        return {row["state"] for row in target(options).render(store).values.records()}
 
     assert (states(None), states("16"), states("8"), states("fixed")) == (
         {"run"},
@@ -147,17 +147,17 @@ def test_a_budget_that_is_asked_for_must_be_the_one_that_was_spent(product: Prod
 def test_a_search_that_chose_no_noise_is_not_the_row_without_noise(store: Store, fill) -> None:
     options = Options(datasets=("texas",), methods=("postel",))
     ablation = find_target("table-ablation")
-    full = next(planned for planned in ablation.plan(options) if planned.variant.slug == "postel")
+    full = next(asked for asked in ablation(options).cells if asked.variant.slug == "postel")
     fill(full, [0.5])
-    run = [row["variant"] for row in ablation.render(store, options).values.records() if row["state"] == "run"]
+    run = [row["variant"] for row in ablation(options).render(store).values.records() if row["state"] == "run"]
     assert run == ["postel"]
 
 
 def test_the_cell_with_more_splits_is_taken(store: Store, fill) -> None:
     fill(cell("texas", ONE_HOT), [0.5, 0.5])
     fill(cell("texas", ONE_HOT), [0.5, 0.5, 0.8])
-    found = Results(store).of(cell("texas", ONE_HOT))
-    assert found is not None and len(found.rows) == 3 and found.interval.mean == pytest.approx(60)
+    found = cell("texas", ONE_HOT).answer(Reader(store))
+    assert found is not None and len(found.rows) == 3 and found.accuracy.mean == pytest.approx(60)
 
 
 def test_rounds_and_seconds_are_means_of_the_rows(store: Store, fill) -> None:
@@ -165,10 +165,10 @@ def test_rounds_and_seconds_are_means_of_the_rows(store: Store, fill) -> None:
     for dataset, rounds in (("texas", 3), ("cora", 1)):
         fill(cell(dataset, POSTEL), [0.5, 0.6], improved_rounds=rounds, seconds=10.0 * rounds)
         fill(cell(dataset, ONE_HOT), [0.5, 0.6], seconds=4.0)
-    rows = {row["dataset"]: row for row in find_target("table-iterations").render(store, options).values.records()}
+    rows = {row["dataset"]: row for row in find_target("table-iterations")(options).render(store).values.records()}
     assert (rows["texas"]["ours"], rows["texas"]["paper"]) == (3.0, 1.8)
     assert rows["texas"]["difference"] == pytest.approx(1.2) and rows["cora"]["difference"] == pytest.approx(-1.5)
-    table = find_target("table-time").render(store, options)
+    table = find_target("table-time")(options).render(store)
     times = {row["method"]: row for row in table.values.records()}
     assert (times["PosteL"]["ours"], times["PosteL"]["times one-hot"]) == (20.0, 5.0)
     assert times["PosteL"]["difference"] == pytest.approx(20 - 3.38)
@@ -180,7 +180,7 @@ def test_rounds_and_seconds_are_means_of_the_rows(store: Store, fill) -> None:
 def test_gains_are_paired_and_a_pair_that_was_not_run_says_so(store: Store, fill) -> None:
     fill(cell("texas", ONE_HOT), ONE_HOT_SCORES)
     fill(cell("texas", POSTEL), POSTEL_SCORES, collapsed=[True, True, True, False])
-    records = find_target("table-gains").render(store, OPTIONS).values.records()
+    records = find_target("table-gains")(OPTIONS).render(store).values.records()
     found = {(row["dataset"], row["method"], row["over"]): row for row in records}
     assert len(found) == 6
     gain = found["texas", "PosteL", "one-hot"]
@@ -202,7 +202,7 @@ def test_what_is_clear_is_said(store: Store, fill, step: float, reads: str) -> N
     scores = [0.5 + 0.01 * split for split in range(10)]
     fill(cell("texas", ONE_HOT), scores)
     fill(cell("texas", LS), [score + step for score in scores])
-    records = find_target("table-gains").render(store, OPTIONS).values.records()
+    records = find_target("table-gains")(OPTIONS).render(store).values.records()
     assert [row["reads"] for row in records[:3]] == [None, reads, None]
     assert records[1]["p"] == pytest.approx(2 / 2**10)
 
@@ -212,11 +212,11 @@ def test_different_budgets_at_one_place_are_told(store: Store, fill) -> None:
     fill(cell("texas", POSTEL), POSTEL_SCORES)
     fill(cell("cora", POSTEL), POSTEL_SCORES)
     for target in ("table-main", "table-gains"):
-        assert "different budgets" not in " ".join(find_target(target).render(store, OPTIONS).printed.notes)
+        assert "different budgets" not in " ".join(find_target(target)(OPTIONS).render(store).printed.notes)
     (postel,) = [found for found in store.cells() if found.key.startswith("texas gcn postel")]
     store.add_cell(replace(postel, question=replace(postel.question, budget=Budget("trainings", 8))))
-    notes = find_target("table-main").render(store, OPTIONS).printed.notes
+    notes = find_target("table-main")(OPTIONS).render(store).printed.notes
     assert any(note.endswith("different budgets, so compare with care: GCN on Texas.") for note in notes)
-    gains = find_target("table-gains").render(store, OPTIONS)
+    gains = find_target("table-gains")(OPTIONS).render(store)
     assert gains.values.records()[0]["state"] == "unequal search" and "‡" in gains.printed.rows[0][3]
     assert any("no fair comparison" in note for note in gains.printed.notes)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from postel.paper.names import BACKBONES, DATASETS, EIGHT_DATASETS
-from postel.paper.planning import Options
 from postel.paper.published import published, published_main
-from postel.paper.registry import find_target
+from postel.paper.questions import Options
+from postel.paper.target import find_target
 
 
 def test_the_main_table_is_whole() -> None:
@@ -73,11 +73,11 @@ def test_the_mean_number_of_rounds_is_not_the_one_in_the_text() -> None:
     ],
 )
 def test_every_carried_figure_has_a_cell(target: str, table: str) -> None:
-    planned = {(cell.variant.slug, cell.dataset) for cell in find_target(target).plan(Options())}
+    planned = {(cell.variant.slug, cell.dataset) for cell in find_target(target)(Options()).cells}
     assert planned == set(published(table))
 
 
 def test_the_main_table_plans_a_cell_for_every_figure() -> None:
-    cells = find_target("table-main").plan(Options())
+    cells = find_target("table-main")(Options()).cells
     assert len(cells) == 480
     assert {(cell.backbone, cell.variant.slug, cell.dataset) for cell in cells} == set(published_main())

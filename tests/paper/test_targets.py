@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,11 @@ from postel.experiments.store import Store
 from postel.paper import estimate as estimates
 from postel.paper.estimate import estimate, work_of
 from postel.paper.figures.independence import joint_and_product
-from postel.paper.planning import Options, Planned
 from postel.paper.product import write_product
-from postel.paper.registry import find_target, target_names
-from postel.paper.running import run_planned
+from postel.paper.questions import Asked, Options, ask
 from postel.paper.table import latex
-from postel.paper.variants import LS, POSTEL
+from postel.paper.target import find_target, target_names
+from postel.paper.variants import LS, POSTEL, Variant
 
 SMALL = Options(datasets=("karate",), splits=2, budget="fixed", max_epochs=6, workers=1)
 # What needs more than the options above, or takes less.
@@ -76,16 +76,16 @@ def test_every_target_is_tried_here() -> None:
 @pytest.mark.parametrize("name", sorted(COUNTS))
 def test_a_target_runs_and_is_made_again_from_the_store(name: str, shared: Store, tmp_path: Path) -> None:
     target, options = find_target(name), NEEDS.get(name, SMALL)
-    assert len(target.plan(options)) == COUNTS[name]
-    target.run(options, shared)
-    product = target.render(shared, options)
+    assert len(target(options).cells) == COUNTS[name]
+    target(options).run(shared)
+    product = target(options).render(shared)
     states = [row["state"] for row in product.values.records() if "state" in row]
     assert "not run" not in states and product.values.rows
     assert all(row.get("splits", 1) for row in product.values.records())
     rows = len(shared)
-    target.run(options, shared)
+    target(options).run(shared)
     assert len(shared) == rows  # nothing is run twice
-    again = target.render(Store(shared.path), options)
+    again = target(options).render(Store(shared.path))
     assert again.values.rows == product.values.rows
     written = write_product(again, tmp_path)
     assert {path.suffix for path in written} >= {".txt", ".md", ".csv", ".tex"}
@@ -99,7 +99,7 @@ def test_a_target_runs_and_is_made_again_from_the_store(name: str, shared: Store
 @pytest.mark.parametrize("name", sorted(COUNTS))
 def test_an_empty_store_gives_a_product_that_says_so(name: str, tmp_path: Path) -> None:
     target = find_target(name)
-    product = target.render(Store(tmp_path / "empty.sqlite"), SMALL)
+    product = target(SMALL).render(Store(tmp_path / "empty.sqlite"))
     write_product(product, tmp_path)
     if name not in ("figure-toy", "figure-sals", "figure-independence", "figure-neighbors"):
         assert "not run" in (tmp_path / f"{name}.txt").read_text()
@@ -107,8 +107,8 @@ def test_an_empty_store_gives_a_product_that_says_so(name: str, tmp_path: Path) 
 
 def test_a_row_of_the_main_table_is_what_the_classifier_gives(shared: Store) -> None:
     options = NEEDS["table-iterations"]
-    find_target("table-iterations").run(options, shared)
-    row = find_target("table-main").render(shared, Options(**{**options.__dict__, "methods": ("postel",)}))
+    find_target("table-iterations")(options).run(shared)
+    row = find_target("table-main")(replace(options, methods=("postel",))).render(shared)
     found = next(line for line in row.values.records() if line["backbone"] == "gcn")
     scores = []
     for split in range(2):
@@ -119,7 +119,7 @@ def test_a_row_of_the_main_table_is_what_the_classifier_gives(shared: Store) -> 
 
 
 def test_a_variant_keeps_what_it_fixes_and_its_rounds(shared: Store) -> None:
-    find_target("table-ablation").run(SMALL, shared)
+    find_target("table-ablation")(SMALL).run(shared)
     by_variant: dict[str, Any] = {}
     for cell in shared.cells():
         if cell.target == "table-ablation":
@@ -134,17 +134,17 @@ def test_a_variant_keeps_what_it_fixes_and_its_rounds(shared: Store) -> None:
 
 def test_a_sweep_moves_one_parameter_of_the_chosen_setting(shared: Store) -> None:
     target = find_target("figure-sensitivity")
-    target.run(SMALL, shared)
-    rows = target.render(shared, SMALL).values.records()
+    target(SMALL).run(shared)
+    rows = target(SMALL).render(shared).values.records()
     assert (
         [row["parameter"] for row in rows].count("alpha") == [row["parameter"] for row in rows].count("beta") == 10
     )
     data = load_dataset("karate", 0)
     model = NodeClassifier("gcn", smoother=PosteL(alpha=0.3), pseudo_labels=True, max_epochs=6, seed=0).fit(data)
-    one_split = Options(**{**SMALL.__dict__, "splits": 1})
+    one_split = replace(SMALL, splits=1)
     point = next(
         row
-        for row in target.render(shared, one_split).values.records()
+        for row in target(one_split).render(shared).values.records()
         if (row["parameter"], row["value"]) == ("alpha", 0.3)
     )
     assert point["accuracy"] == pytest.approx(100 * model.score(data)) and point["n"] == 1
@@ -153,17 +153,17 @@ def test_a_sweep_moves_one_parameter_of_the_chosen_setting(shared: Store) -> Non
 def test_a_sweep_keeps_to_the_setting_it_was_run_at(tmp_path: Path) -> None:
     store, target = Store(tmp_path / "rows.sqlite"), find_target("figure-sensitivity")
     left_open = Options(datasets=("karate",), backbones=("gcn",), splits=1, max_epochs=2, workers=1)
-    target.run(left_open, store, _quiet())
-    rows = target.render(store, left_open).values.records()
+    target(left_open).run(store, _quiet())
+    rows = target(left_open).render(store).values.records()
     assert len(rows) == 21
     # A search that comes later has other settings, and no points.
-    find_target("table-main").run(Options(**{**left_open.__dict__, "budget": "2"}), store, _quiet())
-    assert target.render(store, left_open).values.records() == rows
+    find_target("table-main")(replace(left_open, budget="2")).run(store, _quiet())
+    assert target(left_open).render(store).values.records() == rows
 
 
 def test_the_conditional_of_all_labels_is_the_diagnosis(shared: Store) -> None:
-    find_target("figure-neighbors").run(SMALL, shared)
-    rows = find_target("figure-neighbors").render(shared, SMALL).values.records()
+    find_target("figure-neighbors")(SMALL).run(shared)
+    rows = find_target("figure-neighbors")(SMALL).render(shared).values.records()
     truth = diagnose("karate", None).all_labels.conditional
     assert len(rows) == 16
     assert all(row["probability"] == truth[row["class"]][row["neighbor's class"]] for row in rows)
@@ -192,8 +192,8 @@ def test_joint_of_two_neighbors_by_brute_force() -> None:
 def test_counts_of_datasets_agree_with_the_paper(data_root: Path, tmp_path: Path) -> None:
     store, options = Store(tmp_path / "rows.sqlite"), Options(datasets=("texas", "cora"), data_root=str(data_root))
     target = find_target("table-datasets")
-    target.run(options, store)
-    rows = target.render(store, options).values.records()
+    target(options).run(store)
+    rows = target(options).render(store).values.records()
     assert [(row["dataset"], row["edges"], row["paper's edges"], row["edges difference"]) for row in rows] == [
         ("Texas", 287, 287, 0),
         ("Cora", 5278, 5278, 0),
@@ -211,10 +211,10 @@ def test_a_failing_cell_does_not_stop_the_others(tmp_path: Path, monkeypatch: py
         return whole([spec for spec in specs if spec.method.name != "uniform"], **settings)
 
     monkeypatch.setattr("postel.experiments.search.stored.run_all", broken)
-    target, options = find_target("table-main"), Options(**{**SMALL.__dict__, "methods": ("ls", "one_hot")})
-    options = Options(**{**options.__dict__, "backbones": ("gcn",)})
-    target.run(options, store)
-    states = {row["method"]: row["state"] for row in target.render(store, options).values.records()}
+    target, options = find_target("table-main"), replace(SMALL, methods=("ls", "one_hot"))
+    options = replace(options, backbones=("gcn",))
+    target(options).run(store)
+    states = {row["method"]: row["state"] for row in target(options).render(store).values.records()}
     assert states == {"uniform": "not run", "one_hot": "run"}
 
 
@@ -233,12 +233,16 @@ def test_a_failing_cell_does_not_stop_the_others(tmp_path: Path, monkeypatch: py
 )
 def test_what_does_not_fit_is_told_before_anything_runs(name: str, options: Options, says: str) -> None:
     with pytest.raises(InputError, match=says):
-        find_target(name).plan(options)
+        find_target(name)(options)
 
 
 def test_an_unknown_target_is_answered_with_near_ones() -> None:
     with pytest.raises(InputError, match="did you mean table-main"):
         find_target("table-mian")
+
+
+def _asked(variant: Variant, budget: str) -> Asked:
+    return ask(Options(budget=budget), ["cora"], ["gcn"], [variant])[0]
 
 
 def _fixed_rate(dataset: str, backbone: str) -> Rate:
@@ -251,9 +255,9 @@ def _never(dataset: str, backbone: str) -> Rate:
 
 def test_the_estimate_counts_runs_and_learns_from_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path / "rows.sqlite")
-    cells = find_target("table-main").plan(
+    cells = find_target("table-main")(
         Options(datasets=("karate",), backbones=("gcn",), methods=("ls", "postel"))
-    )
+    ).cells
     before = estimate(cells, store, 1, _fixed_rate)
     work = [work_of(cell) for cell in cells]
     assert (before.cells, before.done, before.runs) == (2, 0, sum(one.runs for one in work))
@@ -265,28 +269,18 @@ def test_the_estimate_counts_runs_and_learns_from_rows(tmp_path: Path, monkeypat
     )
     stand_in = estimate(cells, store, 1, lambda *_: Rate(0.01, True, "2026-01-31"))
     assert "on random graphs of the published size on 2026-01-31 for 1 whose dataset is not" in stand_in.how
-    assert work_of(Planned("cora", "gcn", LS, budget="grid")).runs == 72 * 10
-    assert work_of(Planned("cora", "gcn", POSTEL, budget="30m")).minutes == 30.0
-    assert work_of(Planned("cora", "gcn", POSTEL, budget="400")).trainings <= 400
-    run_planned(
-        find_target("table-main").plan(Options(**{**SMALL.__dict__, "backbones": ("gcn",), "methods": ("ls",)})),
-        SMALL,
-        store,
-        _quiet(),
-        "table-main",
-    )
+    assert work_of(_asked(LS, "grid")).runs == 72 * 10
+    assert work_of(_asked(POSTEL, "30m")).minutes == 30.0
+    assert work_of(_asked(POSTEL, "400")).trainings <= 400
+    small = find_target("table-main")(replace(SMALL, backbones=("gcn",), methods=("ls",)))
+    small.run(store)
     after = estimate(cells, store, 2, _never)
     assert after.how.startswith("from rows of this machine in the store for 1 of 1 pair")
     assert 0 < after.seconds != before.seconds
     monkeypatch.setattr(estimates, "provenance", lambda: {"host": "another"})
     assert estimate(cells, store, 1, _fixed_rate).seconds == pytest.approx(before.seconds)
     monkeypatch.undo()
-    done = estimate(
-        find_target("table-main").plan(Options(**{**SMALL.__dict__, "backbones": ("gcn",), "methods": ("ls",)})),
-        store,
-        1,
-        _never,
-    )
+    done = estimate(small.cells, store, 1, _never)
     assert (done.done, done.runs, done.seconds) == (1, 0, 0.0)
 
 
@@ -302,24 +296,24 @@ def test_searches_on_other_splits_are_other_cells_and_never_compared_in_silence(
     }
 
     def budgets(**changes: Any) -> list[str]:
-        product = target.render(store, Options(**asked, **changes))
+        product = target(Options(**asked, **changes)).render(store)
         return [record["budget"] for record in product.values.records()]
 
-    target.run(Options(**asked, methods=("ls",), search_splits=1), store, _quiet())
+    target(Options(**asked, methods=("ls",), search_splits=1)).run(store, _quiet())
     (one,) = budgets(methods=("ls",))  # left open, so what there is is shown
     assert "8 trainings: " in one and "on 4 splits" not in one
-    assert estimate(target.plan(Options(**asked, methods=("ls",))), store, 1, _fixed_rate).done == 0
-    target.run(Options(**asked, methods=("ls", "als")), store, _quiet())
+    assert estimate(target(Options(**asked, methods=("ls",))).cells, store, 1, _fixed_rate).done == 0
+    target(Options(**asked, methods=("ls", "als"))).run(store, _quiet())
     assert all("on 4 splits" in text for text in budgets(methods=("ls", "als")))
     assert budgets(methods=("ls", "als"), search_splits=1) == [one, None]
 
-    target.run(Options(**asked, methods=("sals",), search_splits=1), store, _quiet())
-    mixed = target.render(store, Options(**asked, methods=("ls", "sals"))).printed.notes
+    target(Options(**asked, methods=("sals",), search_splits=1)).run(store, _quiet())
+    mixed = target(Options(**asked, methods=("ls", "sals"))).render(store).printed.notes
     assert any("different budgets" in note for note in mixed)
 
 
 def _quiet() -> Any:
-    from postel.paper.running import Watch
+    from postel.paper.target import Watch
 
     return Watch()
 
@@ -355,8 +349,8 @@ def products(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_products_run_in_batches_on_a_graph_in_ogbs_layout(products: Path, store: Store) -> None:
     options = Options(data_root=str(products), splits=2, max_epochs=20)
     target = find_target("table-products")
-    target.run(options, store)
-    product = target.render(store, options)
+    target(options).run(store)
+    product = target(options).render(store)
     rows = {(row["method"], row["what"]): row for row in product.values.records()}
     assert rows["PosteL", "accuracy, %"]["ours"] > 90 and rows["PosteL", "accuracy, %"]["paper"] == 81.20
     assert rows["one-hot", "accuracy, %"]["n"] == 2 and rows["ALS", "accuracy, %"]["state"] == "not run"
@@ -370,4 +364,4 @@ def test_products_run_in_batches_on_a_graph_in_ogbs_layout(products: Path, store
 def test_without_the_data_it_is_told_how_to_get_them(products: Path, store: Store, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     with pytest.raises(InputError, match=r"products\.zip .* unpack it as ogbn_products .* --data-root"):
-        find_target("table-products").run(Options(data_root=str(tmp_path / "elsewhere")), store)
+        find_target("table-products")(Options(data_root=str(tmp_path / "elsewhere"))).run(store)

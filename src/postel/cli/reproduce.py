@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from postel.cli import options, words
-from postel.cli.words import listed
 
 if TYPE_CHECKING:
     from postel.experiments.rows import Row
     from postel.experiments.store import Store
-    from postel.paper.planning import Options, Planned
     from postel.paper.product import Product
-    from postel.paper.running import Watch
-    from postel.paper.target import Target
+    from postel.paper.questions import Asked, Options
+    from postel.paper.target import Target, Watch
 
 ListOption = list[str] | None
 
 
 def reproduce(
+    context: typer.Context,
     name: Annotated[
         str | None,
         typer.Argument(
@@ -99,45 +98,27 @@ def reproduce(
     from postel.cli.console import out as screen
     from postel.cli.console import print_json
     from postel.errors import InputError
-    from postel.experiments.budget import Budget
     from postel.experiments.store.folder import open_results
-    from postel.paper.planning import Options
     from postel.paper.product import check_place, write_product
-    from postel.paper.registry import find_target
+    from postel.paper.target import find_target
 
     if name is None:
         _list_targets(as_json)
         return
-    target = find_target(name)
-    if budget is not None:
-        Budget.parse(budget)
-    chosen = Options(
-        datasets=listed(datasets),
-        backbones=listed(backbones),
-        methods=listed(methods),
-        splits=splits,
-        search_splits=search_splits,
-        protocol=protocol,
-        budget=budget,
-        max_epochs=max_epochs,
-        workers=workers,
-        scheduler=scheduler,
-        data_root=data_root,
-    )
+    target = find_target(name)(chosen_options(context.params))  # refuses what does not fit
     options.tell_unused_storage(storage)
-    target.plan(chosen)  # what does not fit is told before the store is made
     if store.is_dir() and not render_only:
         raise InputError(
             f"{store} is a folder of results to read; add --render-only, or name a store file to run into"
         )
     if dry_run:
-        _tell_plan(target, chosen, store, as_json)
+        _tell_plan(target, store, as_json)
         return
     check_place(target.name, out, overwrite=overwrite)
     kept = open_results(store)
     if not render_only:
-        _run(target, chosen, kept, quiet=as_json)
-    product = target.render(kept, chosen)
+        _run(target, kept, quiet=as_json)
+    product = target.render(kept)
     written = write_product(product, out, overwrite=overwrite)
     if as_json:
         files = [str(path) for path in written]
@@ -150,9 +131,24 @@ def reproduce(
     screen.print(f"in {out}: {kinds}", style="dim")
 
 
+def chosen_options(values: Mapping[str, Any]) -> Options:
+    """Returns what a user chose of a table or figure.
+
+    Args:
+        values: The command's parameters by name.
+    """
+    from dataclasses import fields
+
+    from postel.cli.words import listed
+    from postel.paper.questions import Options
+
+    lists = {name: listed(values[name]) for name in ("datasets", "backbones", "methods")}
+    return Options(**{**{field.name: values[field.name] for field in fields(Options)}, **lists})
+
+
 def _list_targets(as_json: bool) -> None:
     from postel.cli.console import print_json, print_table
-    from postel.paper.registry import find_target, target_names
+    from postel.paper.target import find_target, target_names
 
     titles = [(name, find_target(name).title) for name in target_names()]
     if as_json:
@@ -161,7 +157,7 @@ def _list_targets(as_json: bool) -> None:
     print_table("Tables and figures of the paper", ["name", "what it shows"], titles, left=2)
 
 
-def _tell_plan(target: Target, chosen: Options, path: Path, as_json: bool) -> None:
+def _tell_plan(target: Target, path: Path, as_json: bool) -> None:
     from dataclasses import asdict
 
     from postel.cli.console import notes, print_json
@@ -169,16 +165,16 @@ def _tell_plan(target: Target, chosen: Options, path: Path, as_json: bool) -> No
     from postel.experiments.rates import EpochRates
     from postel.paper.estimate import estimate
 
-    cells = target.plan(chosen)
+    cells, workers = target.cells, target.options.workers
     with _store_or_none(path) as kept, notes.status("reading what is there") as status:
 
         def on_measure(dataset: str, backbone: str) -> None:
             status.update(f"measuring an epoch of {backbone} on {dataset}")
 
-        rates = EpochRates(chosen.data_root, on_measure=on_measure)
-        found = estimate(cells, kept, chosen.workers, rates)
+        rates = EpochRates(target.options.data_root, on_measure=on_measure)
+        found = estimate(cells, kept, workers, rates)
     if as_json:
-        print_json({"name": target.name, **asdict(found), "workers": chosen.workers})
+        print_json({"name": target.name, **asdict(found), "workers": workers})
         return
     screen.print(f"{target.name}: {target.title}", style="bold")
     if not cells:
@@ -187,7 +183,7 @@ def _tell_plan(target: Target, chosen: Options, path: Path, as_json: bool) -> No
     screen.print(f"cells      {found.cells:,} ({found.done:,} of them in {path})")
     screen.print(f"runs       {found.runs:,}, a run being one split of one setting")
     screen.print(f"trainings  {found.trainings:,}")
-    screen.print(f"time       about {duration(found.seconds)} with {chosen.workers} workers, {found.how}")
+    screen.print(f"time       about {duration(found.seconds)} with {workers} workers, {found.how}")
 
 
 @contextmanager
@@ -220,12 +216,12 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def _run(target: Target, chosen: Options, kept: Store, *, quiet: bool) -> None:
+def _run(target: Target, kept: Store, *, quiet: bool) -> None:
     from postel.cli.console import notes
 
     with _watched(quiet) as watch:
         try:
-            target.run(chosen, kept, watch)
+            target.run(kept, watch)
         except KeyboardInterrupt:
             notes.print(f"interrupted: what was done is kept in {kept.path}; the same command goes on from there")
             raise typer.Exit(130) from None
@@ -247,7 +243,7 @@ def _watched(quiet: bool) -> Iterator[Watch]:
     )
 
     from postel.cli.console import notes
-    from postel.paper.running import Watch
+    from postel.paper.target import Watch
 
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -262,8 +258,8 @@ def _watched(quiet: bool) -> Iterator[Watch]:
     with Progress(*columns, console=notes, disable=quiet, transient=True) as progress:
         bar = progress.add_task("starting", total=None, runs=0)
 
-        def on_cell(number: int, total: int, planned: Planned) -> None:
-            told = f"{planned.dataset}, {planned.backbone}, {planned.variant.label}"
+        def on_cell(number: int, total: int, asked: Asked) -> None:
+            told = f"{asked.dataset}, {asked.backbone}, {asked.variant.label}"
             progress.update(bar, description=told, completed=number, total=total)
 
         def on_row(row: Row) -> None:

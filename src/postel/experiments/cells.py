@@ -363,6 +363,14 @@ class Cell:
         return self.question.budget, self.question.search_splits
 
     @property
+    def allowance_in_words(self) -> str:
+        """The budget in a few words, for a column of a table."""
+        budget, splits = self.question.budget, self.question.search_splits
+        limit = (budget or Budget("fixed")).limit
+        # What a search of version 0.1 was allowed depends on the splits of its trials, too.
+        return f"{limit} on {splits} split{'s' if splits != 1 else ''}" if "trials" in limit else limit
+
+    @property
     def collapsed(self) -> int:
         """How many of its models predict one class for every test node."""
         return sum(row.collapsed for row in self.rows)

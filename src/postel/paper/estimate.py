@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from postel.datasets.catalog import CATALOG
-from postel.experiments.budget import Budget
 from postel.experiments.provenance import provenance
 from postel.experiments.rates import Rate
+from postel.experiments.results import Cell
 from postel.experiments.search.plan import plan_rungs
 from postel.experiments.search.spaces import size_of, space_of
 from postel.experiments.spec import RunSpec
 from postel.experiments.store import Store
-from postel.paper.planning import Planned
-from postel.paper.results import is_done, mean
+from postel.paper.questions import FIXED, Asked
 
 #: Rounds that helped, on average, in the paper's table of them; one more is trained and thrown away.
 ROUNDS = 1.28
@@ -29,7 +27,16 @@ Rates = Callable[[str, str], Rate]
 
 @dataclass(frozen=True)
 class Estimate:
-    """Cells in all and in the store, runs and trainings still to do, seconds with so many workers, and how so."""
+    """How much is to be done.
+
+    Args:
+        cells: Cells in all.
+        done: Those that are in the store.
+        runs: Runs still to do.
+        trainings: Trainings still to do.
+        seconds: How long that takes.
+        how: Where the seconds come from.
+    """
 
     cells: int
     done: int
@@ -39,7 +46,7 @@ class Estimate:
     how: str
 
 
-def estimate(cells: Sequence[Planned], store: Store, workers: int, rates: Rates) -> Estimate:
+def estimate(cells: Sequence[Asked], store: Store, workers: int, rates: Rates) -> Estimate:
     """What is left to do of ``cells``, and how long that takes here.
 
     A run is one split of one setting; with pseudo-labels or a teacher it takes several trainings.
@@ -55,18 +62,18 @@ def estimate(cells: Sequence[Planned], store: Store, workers: int, rates: Rates)
     Returns:
         The counts, the seconds, and where they come from.
     """
-    known = [cell.as_dict() for cell in store.cells()]
+    known = store.cells()
     seen = _seen(store, known)
     runs = trainings = done = 0
     seconds = 0.0
     sources: dict[tuple[str, str], Rate | None] = {}
     guessed = set()
-    for cell in cells:
-        if cell.base is None and any(is_done(found, cell) for found in known):
+    for asked in cells:
+        if asked.base is None and any(map(asked.is_done_by, known)):
             done += 1
             continue
-        work = work_of(cell)
-        place = (cell.dataset, cell.backbone)
+        work = work_of(asked)
+        place = (asked.dataset, asked.backbone)
         epoch, epochs = seen.get(place, (None, None))
         if place not in sources:
             sources[place] = rates(*place) if epoch is None else None
@@ -75,7 +82,7 @@ def estimate(cells: Sequence[Planned], store: Store, workers: int, rates: Rates)
         if epochs is None:
             epochs = _EPOCHS
             guessed.add(place)
-        epochs = min(epochs, cell.max_epochs or epochs)
+        epochs = min(epochs, asked.question.fixed.get("max_epochs", epochs))
         runs += work.runs
         trainings += round(work.trainings)
         seconds += work.trainings * epochs * epoch / workers + 60 * work.minutes
@@ -84,50 +91,68 @@ def estimate(cells: Sequence[Planned], store: Store, workers: int, rates: Rates)
 
 @dataclass(frozen=True)
 class Work:
-    """What a cell takes: runs, the trainings of them, and the minutes of a search that is limited by them."""
+    """What a cell takes.
+
+    Args:
+        runs: Runs, of one split of one setting each.
+        trainings: The trainings of these runs.
+        minutes: What a search that is limited by time takes.
+    """
 
     runs: int
     trainings: float
     minutes: float = 0.0
 
 
-def work_of(cell: Planned) -> Work:
-    """What the search of a cell and the runs of its chosen setting take, about.
+def work_of(asked: Asked) -> Work:
+    """Returns what the search for an answer and the runs of the chosen setting take, about.
 
-    >>> from postel.paper.variants import LS, ONE_HOT, POSTEL
-    >>> [work_of(Planned("cora", "gcn", variant, budget="400")).runs for variant in (ONE_HOT, LS, POSTEL)]
-    [80, 237, 309]
+    Args:
+        asked: What is asked, and the budget to spend.
+
+    Example:
+        >>> from postel.paper.questions import Options, ask
+        >>> from postel.paper.variants import LS, ONE_HOT, POSTEL
+        >>> cells = ask(Options(budget="400"), ["cora"], ["gcn"], [ONE_HOT, LS, POSTEL])
+        >>> [work_of(asked).runs for asked in cells]
+        [80, 237, 309]
     """
-    budget, takes = Budget.parse(cell.budget), trainings_of(cell)
-    if budget.kind == "fixed" or cell.base is not None:
-        return Work(cell.splits, cell.splits * takes)
+    budget, question, takes = asked.budget, asked.question, trainings_of(asked)
+    splits = len(question.splits)
+    if budget == FIXED or asked.base is not None:
+        return Work(splits, splits * takes)
     if budget.kind == "minutes":
         return Work(0, 0, budget.amount)
-    searched = cell.searched_of(cell.splits)
-    each = 2 if cell.variant.method == "distillation" else 1
+    searched = asked.search_splits(splits)
+    each = 2 if question.method.name == "distillation" else 1
     plan = plan_rungs(
-        size_of(space_of(cell.backbone, cell.variant.spec, cell.fixed)),
+        size_of(space_of(question.backbone, question.method, question.fixed)),
         replicates=max(searched, 3),
         splits=searched,
-        nodes=_nodes(cell.dataset) // 5,
-        rounds=cell.variant.pseudo_labels is not False,
+        nodes=_nodes(question.dataset) // 5,
+        rounds=question.pseudo_labels is not False,
         each=each,
         budget={"trainings": budget.amount, "grid": math.inf}.get(budget.kind),
     )
-    rest = cell.splits - min(plan.decided_on, searched)
+    rest = splits - min(plan.decided_on, searched)
     return Work(plan.runs + rest, plan.trainings(each) + rest * takes)
 
 
-def trainings_of(cell: Planned) -> float:
-    """How many trainings a run takes, on average.
+def trainings_of(asked: Asked) -> float:
+    """Returns how many trainings a run takes, on average.
 
-    >>> from postel.paper.variants import KD, POSTEL, POSTEL_ONE_ROUND
-    >>> [trainings_of(Planned("cora", "gcn", variant)) for variant in (KD, POSTEL_ONE_ROUND, POSTEL)]
-    [2.0, 2.0, 3.28]
+    Args:
+        asked: What is asked.
+
+    Example:
+        >>> from postel.paper.questions import Options, ask
+        >>> from postel.paper.variants import KD, POSTEL, POSTEL_ONE_ROUND
+        >>> [trainings_of(one) for one in ask(Options(), ["cora"], ["gcn"], [KD, POSTEL_ONE_ROUND, POSTEL])]
+        [2.0, 2.0, 3.28]
     """
-    if cell.variant.method == "distillation":
+    rounds = asked.question.pseudo_labels
+    if asked.question.method.name == "distillation":
         return 2.0
-    rounds = cell.variant.pseudo_labels
     return round(2 + ROUNDS, 2) if rounds is True else 1.0 + rounds
 
 
@@ -137,9 +162,7 @@ def _nodes(dataset: str) -> int:
     return paper.nodes if paper else 1000
 
 
-def _seen(
-    store: Store, known: Sequence[dict[str, Any]]
-) -> dict[tuple[str, str], tuple[float | None, float | None]]:
+def _seen(store: Store, known: Sequence[Cell]) -> dict[tuple[str, str], tuple[float | None, float | None]]:
     """Seconds an epoch and epochs a training by dataset and backbone, from a few rows of each cell.
 
     Another machine's rows do not tell the seconds, and runs cut short by hand not the epochs.
@@ -148,16 +171,15 @@ def _seen(
     seconds: dict[tuple[str, str], list[float]] = {}
     epochs: dict[tuple[str, str], list[float]] = {}
     for cell in known:
-        place = (cell["dataset"], cell["backbone"])
-        for row in store.rows(cell["run_keys"][:3], rounds=False):
-            result = row.result
+        place = (cell.question.dataset, cell.question.backbone)
+        for row in store.rows(cell.run_keys[:3], rounds=False):
             if row.made_by["host"] == here:
-                seconds.setdefault(place, []).append(result.seconds / result.epochs)
-            if cell["settings"]["max_epochs"] == whole:
-                epochs.setdefault(place, []).append(result.epochs / result.trainings)
+                seconds.setdefault(place, []).append(row.result.seconds / row.result.epochs)
+            if cell.chosen.max_epochs == whole:
+                epochs.setdefault(place, []).append(row.result.epochs / row.result.trainings)
 
     def average(values: list[float] | None) -> float | None:
-        return mean(values) if values else None
+        return sum(values) / len(values) if values else None
 
     return {place: (average(seconds.get(place)), average(epochs.get(place))) for place in {*seconds, *epochs}}
 

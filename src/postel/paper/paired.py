@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
 
+from postel.experiments.results import Cell
+from postel.experiments.store.reader import Reader
 from postel.paper.accuracy import NOT_RUN
 from postel.paper.names import backbone_label, dataset_label
-from postel.paper.planning import Planned
 from postel.paper.product import Product
-from postel.paper.results import Outcome, Results, mean
-from postel.paper.table import NOTHING, Column, Table, decimals
+from postel.paper.questions import PUBLISHED_NOTE, Asked, Options, ask
+from postel.paper.table import NOTHING, Table, numbers, texts
+from postel.paper.target import Target
 from postel.paper.variants import BASELINE
 
-_LEVEL = 0.05
 _NAMES = (
     "dataset protocol backbone variant state gain low high p reads splits accuracy one_hot_accuracy macro_f1 "
     "one_hot_macro_f1 nll one_hot_nll ece one_hot_ece accepted lr weight_decay"
@@ -27,60 +30,77 @@ _NOTES = (
 )
 
 
-def paired_product(
-    name: str, title: str, cells: Sequence[Planned], results: Results, notes: Sequence[str] = ()
-) -> Product:
-    """Return the table of ``cells``, each against the one-hot cell of its dataset, protocol and backbone.
+class PairedTable(Target):
+    """A table with one line per cell that is not of one-hot labels, against the one-hot cell of its place."""
 
-    Args:
-        name: The target's name.
-        title: The table's title.
-        cells: The planned cells, those of one-hot labels among them.
-        results: What the store has for them.
-        notes: What else stands under the table.
+    notes: ClassVar[tuple[str, ...]] = ()
 
-    Returns:
-        One line per cell that is not of one-hot labels.
-    """
-    plain = {_place(cell): cell for cell in cells if cell.variant.method == BASELINE}
-    values = []
-    for cell in cells:
-        if cell.variant.method != BASELINE and _place(cell) in plain:
-            values.append(_line(cell, results.of(cell), results.of(plain[_place(cell)])))
-    table = Table(title, tuple(Column(column) for column in _NAMES.split()), values)
-    return Product(name, table, _readable(title, table.records(), (*_NOTES, *notes)))
+    @abstractmethod
+    def graphs(self) -> Mapping[str, tuple[str, ...]]:
+        """Returns the datasets by protocol."""
+
+    def questions(self, options: Options) -> list[Asked]:
+        """Returns a question for every method and network on every graph under its protocol.
+
+        Args:
+            options: What the user chose.
+        """
+        options = replace(options, budget=options.budget or "fixed")
+        variants = options.chosen_variants(self.variants, others=self.any_method)
+        backbones = options.chosen_backbones(self.backbones)
+        return [
+            asked
+            for protocol, names in self.graphs().items()
+            for asked in ask(options, names, backbones, variants, protocol=protocol, published=True)
+        ]
+
+    def make(self, reader: Reader) -> Product:
+        """Returns the table.
+
+        Args:
+            reader: What a store has.
+        """
+        plain = {_place(asked): asked for asked in self.cells if asked.variant.method == BASELINE}
+        values = [
+            _line(asked, asked.answer(reader), plain[_place(asked)].answer(reader))
+            for asked in self.cells
+            if asked.variant.method != BASELINE and _place(asked) in plain
+        ]
+        table = Table(self.title, numbers(*_NAMES.split()), values)
+        return Product(self.name, table, _readable(table, (*_NOTES, *self.notes, PUBLISHED_NOTE)))
 
 
-def _place(cell: Planned) -> tuple[str, str, str]:
-    return cell.dataset, cell.protocol, cell.backbone
+def _place(asked: Asked) -> tuple[str, str, str]:
+    return asked.dataset, asked.question.protocol, asked.backbone
 
 
-def _line(cell: Planned, ours: Outcome | None, theirs: Outcome | None) -> tuple[Any, ...]:
-    head = (cell.dataset, cell.protocol, cell.backbone, cell.variant.label)
-    gain = ours.over(theirs) if ours is not None and theirs is not None else None
+def _line(asked: Asked, ours: Cell | None, theirs: Cell | None) -> tuple[Any, ...]:
+    head = (*_place(asked), asked.variant.label)
+    gain = ours.accuracy.gain_over(theirs.accuracy) if ours is not None and theirs is not None else None
     if ours is None or theirs is None or gain is None:
         return (*head, NOT_RUN, *[None] * 5, 0, *[None] * (len(_NAMES.split()) - 11))
-    interval = gain.interval
-    clear = gain.p_value < _LEVEL
-    reads = "more" if clear and interval.low > 0 else "less" if clear and interval.high < 0 else "open"
-    shared = {row["spec"]["split"] for row in ours.rows} & {row["spec"]["split"] for row in theirs.rows}
-    pairs = [[row for row in outcome.rows if row["spec"]["split"] in shared] for outcome in (ours, theirs)]
+    shared = {row.split for row in ours.rows} & {row.split for row in theirs.rows}
+    pairs = [cell.with_rows(row for row in cell.rows if row.split in shared) for cell in (ours, theirs)]
     scores = []
-    for score, factor in (("accuracy", 100), ("macro_f1", 100), ("nll", 1), ("ece", 100)):
-        scores += [factor * mean([row["result"]["test"][score] for row in rows]) for rows in pairs]
-    accepted = mean([row["result"]["improved_rounds"] for row in pairs[0]])
-    spec = pairs[0][0]["spec"]
-    measured = (interval.mean, interval.low, interval.high, gain.p_value, reads, len(shared))
-    return (*head, "run", *measured, *scores, accepted, spec["lr"], spec["weight_decay"])
+    for metric, factor in (("accuracy", 1), ("macro_f1", 1), ("nll", 100), ("ece", 1)):
+        scores += [cell.score(metric).mean / factor for cell in pairs]
+    span = gain.interval
+    measured = (span.mean, span.low, span.high, gain.p_value, gain.reads, gain.splits)
+    spec = pairs[0].rows[0].spec
+    return (*head, "run", *measured, *scores, pairs[0].mean("improved_rounds"), spec.lr, spec.weight_decay)
 
 
-def _readable(title: str, records: list[dict[str, Any]], notes: tuple[str, ...]) -> Table:
-    left = [Column(name, left=True) for name in ("dataset", "protocol", "network", "labels")]
-    right = [Column(name) for name in ("gain", "95 %", "p")]
-    others = [Column(name) for name in ("accuracy", "macro-F1", "NLL", "ECE")]
-    columns = (*left, *right, Column("reads", left=True), *others, Column("accepted", decimals(1)), Column("n"))
+def _readable(values: Table, notes: tuple[str, ...]) -> Table:
+    columns = (
+        *texts("dataset", "protocol", "network", "labels"),
+        *numbers("gain", "95 %", "p"),
+        *texts("reads"),
+        *numbers("accuracy", "macro-F1", "NLL", "ECE"),
+        *numbers("accepted", places=1),
+        *numbers("n"),
+    )
     rows: list[tuple[Any, ...]] = []
-    for record in records:
+    for record in values.records():
         place = (dataset_label(record["dataset"]), record["protocol"], backbone_label(record["backbone"]))
         if record["state"] == NOT_RUN:
             rows.append((*place, record["variant"], NOT_RUN, *[NOTHING] * 7, None, 0))
@@ -93,4 +113,4 @@ def _readable(title: str, records: list[dict[str, Any]], notes: tuple[str, ...])
         ]
         told = (gain, interval, f"{record['p']:.3f}", record["reads"], *arrows)
         rows.append((*place, record["variant"], *told, record["accepted"], record["splits"]))
-    return Table(title, columns, rows, notes)
+    return Table(values.title, columns, rows, notes)

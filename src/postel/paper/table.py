@@ -65,6 +65,27 @@ class Column:
     left: bool = False
 
 
+def texts(*names: str) -> tuple[Column, ...]:
+    """Returns columns of text.
+
+    Args:
+        *names: Their names.
+    """
+    return tuple(Column(name, left=True) for name in names)
+
+
+def numbers(*names: str, places: int | None = None, signed: bool = False) -> tuple[Column, ...]:
+    """Returns columns of numbers.
+
+    Args:
+        *names: Their names.
+        places: How many decimals are shown; None to show values as they are.
+        signed: Whether positive ones have a sign.
+    """
+    show = as_text if places is None else decimals(places, signed=signed)
+    return tuple(Column(name, show) for name in names)
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows of plain values under columns that know how to show them, with notes below.

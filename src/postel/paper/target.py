@@ -1,45 +1,263 @@
-"""A target of ``postel reproduce``: what it plans, how it is run, and what is made of the rows."""
+"""A target of ``postel reproduce``: what it asks, how that is run, and what is made of the answers."""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
 
+from postel.checks import did_you_mean
+from postel.errors import InputError
+from postel.experiments.budget import Budget
+from postel.experiments.results import Row
+from postel.experiments.running.executor import run_all
+from postel.experiments.search.stored import tune_dataset
 from postel.experiments.store import Store
-from postel.paper.planning import Options, Planned
+from postel.experiments.store.measured import Measurements
+from postel.experiments.store.reader import Reader
+from postel.paper import figures, tables
 from postel.paper.product import Product
-from postel.paper.results import Results
-from postel.paper.running import Watch, run_planned
+from postel.paper.questions import STANDARD, Asked, Options, ask
+from postel.paper.variants import Variant
+
+#: Names of earlier releases that still work.
+RENAMED = {"figure-neighbours": "figure-neighbors"}
+
+
+def _ignore(*_: object) -> None:
+    return
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who is told of progress.
+
+    Args:
+        on_cell: Is told of the cell that begins: its number, how many there are, and what is asked.
+        on_row: Is told of every row that comes.
+        on_step: Is told of every other step.
+    """
+
+    on_cell: Callable[[int, int, Asked], None] = _ignore
+    on_row: Callable[[Row], None] = _ignore
+    on_step: Callable[[str], None] = _ignore
 
 
 class Target(ABC):
-    """A table or figure of the paper.
+    """A table or figure of the paper, as a user asked for it.
 
-    A new one is a file in the folder ``tables`` or ``figures`` with a subclass and one object of it called
-    ``TARGET``; the registry finds it.
+    A new one is a file in the folder ``tables`` or ``figures`` with a subclass called ``TARGET``; its name is the
+    file's. What it asks is declared by class attributes; where that is not enough it overrides :meth:`questions`.
+
+    Args:
+        options: What the user chose.
+
+    Raises:
+        InputError: If something of it does not fit.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
+    datasets: ClassVar[tuple[str, ...]] = ()
+    backbones: ClassVar[tuple[str, ...]] = ("gcn",)
+    #: The methods, in the table's order; none if nothing is trained.
+    variants: ClassVar[tuple[Variant, ...]] = ()
+    #: Whether a user may ask for other methods than these.
+    any_method: ClassVar[bool] = False
+    #: The only protocol that it is about; None for any.
+    protocol: ClassVar[str | None] = None
+    splits: ClassVar[int] = 10
+    budget: ClassVar[Budget] = STANDARD
+    #: Whether cells that are not searched have the published settings of their dataset.
+    published_settings: ClassVar[bool] = False
+    #: What it needs of each dataset beside cells: a function of its name and of the folder of graph files.
+    per_dataset: ClassVar[Any] = None
 
-    def plan(self, options: Options) -> list[Planned]:
-        """The cells it needs; none if it needs no training."""
-        return []
+    def __init__(self, options: Options | None = None) -> None:
+        self.options = options or Options()
+        #: What it asks, in its order.
+        self.cells = self.questions(self.options)
 
-    def measure(self, options: Options, store: Store, watch: Watch) -> None:
-        """Whatever it needs beside cells, kept in the store's file."""
-        return
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The datasets that it is about."""
+        return self.options.chosen_datasets(self.datasets)
 
-    def run(self, options: Options, store: Store, watch: Watch | None = None) -> None:
-        """Run what is planned and not yet there; afterwards :meth:`render` has all it needs."""
+    def questions(self, options: Options) -> list[Asked]:
+        """Returns what it asks: a question for every backbone, method and dataset.
+
+        Args:
+            options: What the user chose.
+
+        Raises:
+            InputError: If something of it does not fit.
+        """
+        if not self.variants:
+            return []
+        if self.protocol is not None and options.protocol not in (None, self.protocol):
+            raise InputError(
+                f"{self.name} is about the {self.protocol} splits, so --protocol must be {self.protocol}, "
+                f"got {options.protocol}"
+            )
+        return ask(
+            options,
+            options.chosen_datasets(self.datasets),
+            options.chosen_backbones(self.backbones),
+            options.chosen_variants(self.variants, others=self.any_method),
+            protocol=self.protocol,
+            splits=self.splits,
+            budget=self.budget,
+            published=self.published_settings,
+        )
+
+    @property
+    def places(self) -> dict[tuple[str, str], list[Asked]]:
+        """What it asks, by network and dataset."""
+        found: dict[tuple[str, str], list[Asked]] = {}
+        for asked in self.cells:
+            found.setdefault(asked.place, []).append(asked)
+        return found
+
+    def measure(self, store: Store, watch: Watch) -> None:
+        """Measures what it needs beside cells, and keeps that in the store.
+
+        Args:
+            store: Where it is kept.
+            watch: Who is told of progress.
+        """
+        if self.per_dataset is None:
+            return
+        for name in self.names:
+            watch.on_step(f"counting {name}")
+            value = self.per_dataset(name, self.options.data_root)
+            if value is not None:
+                Measurements(store).put(self.name, name, value)
+
+    def run(self, store: Store, watch: Watch | None = None) -> None:
+        """Runs what is asked and not there yet; afterwards :meth:`render` has all it needs.
+
+        Args:
+            store: Where results are kept.
+            watch: Who is told of progress.
+        """
         watch = watch or Watch()
-        run_planned(self.plan(options), options, store, watch, self.name)
-        self.measure(options, store, watch)
+        run_cells(self.cells, self.options, store, watch, self.name)
+        self.measure(store, watch)
 
-    def render(self, store: Store, options: Options) -> Product:
-        """The table or figure of what is in the store; nothing is run, and what is missing is marked."""
-        return self.make(Results(store), options).with_note(f"Rows: {store.name}.")
+    def render(self, store: Store) -> Product:
+        """Returns the table or figure of what is in the store; nothing is run, and what is missing is marked.
+
+        Args:
+            store: Where results are.
+        """
+        return self.make(Reader(store)).with_note(f"Rows: {store.name}.")
 
     @abstractmethod
-    def make(self, results: Results, options: Options) -> Product:
-        """The table or figure of ``results``."""
+    def make(self, reader: Reader) -> Product:
+        """Returns the table or figure.
+
+        Args:
+            reader: What a store has.
+        """
+
+
+def run_cells(cells: Sequence[Asked], options: Options, store: Store, watch: Watch, target: str) -> None:
+    """Runs what is not in the store yet, in its order; what takes over the setting of another comes last.
+
+    Args:
+        cells: What is asked.
+        options: How to run it.
+        store: Where results are kept.
+        watch: Who is told of progress.
+        target: What it is run for.
+    """
+    searched = [asked for asked in cells if asked.base is None]
+    known = [cell for cell in store.cells() if cell.target == target]
+    for number, asked in enumerate(searched):
+        watch.on_cell(number, len(cells), asked)
+        if not any(map(asked.is_done_by, known)):
+            _run_cell(asked, options, store, watch, target)
+    reader, specs = Reader(store), []
+    moved = [asked for asked in cells if asked.base is not None]
+    for asked in moved:
+        base = asked.base.answer(reader) if asked.base is not None else None
+        specs += [] if base is None else asked.taken_over(base)
+    if specs:
+        watch.on_cell(len(searched), len(cells), moved[0])
+        run_all(
+            specs,
+            workers=options.workers,
+            data_root=options.data_root,
+            store=store,
+            on_row=watch.on_row,
+            scheduler=options.scheduler,
+        )
+
+
+def _run_cell(asked: Asked, options: Options, store: Store, watch: Watch, target: str) -> None:
+    """Choose the setting of one cell and run it; if none of its runs succeeds, say so and go on."""
+    failed, question = len(store.failures()), asked.question
+    try:
+        tune_dataset(
+            question.dataset,
+            question.backbone,
+            asked.variant.text,
+            protocol=question.protocol,
+            splits=question.splits,
+            search_splits=question.search_splits or None,
+            budget=asked.budget,
+            store=store,
+            workers=options.workers,
+            scheduler=options.scheduler,
+            data_root=options.data_root,
+            pseudo_labels=question.pseudo_labels,
+            fixed=dict(question.fixed),
+            target=target,
+            on_row=watch.on_row,
+        )
+    except InputError as error:
+        if len(store.failures()) == failed:
+            raise
+        watch.on_step(str(error))
+
+
+def target_names() -> list[str]:
+    """Returns the names of all tables and figures, tables first.
+
+    Example:
+        >>> target_names()[:2]
+        ['table-ablation', 'table-datasets']
+    """
+    return [
+        f"{kind}-{module.name.replace('_', '-')}"
+        for kind, folder in (("table", tables), ("figure", figures))
+        for module in pkgutil.iter_modules(folder.__path__)
+        if not module.name.startswith("_")
+    ]
+
+
+def find_target(name: str) -> type[Target]:
+    """Returns the table or figure called ``name``.
+
+    Args:
+        name: As in ``table-main``; names of earlier releases work too.
+
+    Raises:
+        InputError: If there is none.
+
+    Example:
+        >>> find_target("table-main").title
+        'Test accuracy of every method, backbone and dataset'
+    """
+    name, names = RENAMED.get(name, name), target_names()
+    if name not in names:
+        hint = did_you_mean(name, names).strip() or f"there are {', '.join(names)}"
+        raise InputError(f"there is no table or figure {name!r}; {hint}")
+    kind, _, rest = name.partition("-")
+    module = importlib.import_module(f"postel.paper.{kind}s.{rest.replace('-', '_')}")
+    target: type[Target] = module.TARGET
+    return target

@@ -9,7 +9,7 @@ from postel.experiments.results import Cell
 from postel.paper.lines import Line
 from postel.paper.names import BACKBONES, DATASETS, backbone_label
 from postel.paper.published import Published, published_main
-from postel.paper.registry import find_target, target_names
+from postel.paper.target import find_target, target_names
 from postel.paper.variants import BASELINE, METHOD_TITLES
 
 _MAIN = "table-main"

@@ -56,6 +56,9 @@ class Reader:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.cells = store.cells()
+        self._by_topic: dict[str, list[Cell]] = {}
+        for cell in self.cells:
+            self._by_topic.setdefault(cell.question.topic, []).append(cell)
         self.measured = Measurements(store)
 
     def answer(self, question: Question, *, rounds: bool = False) -> Cell | None:
@@ -74,7 +77,7 @@ class Reader:
         def worth(cell: Cell) -> tuple[int, int, int]:
             return len(wanted & set(cell.question.splits)), cell.spent.trials, cell.spent.search_splits
 
-        fitting = [cell for cell in self.cells if cell.answers(question)]
+        fitting = [cell for cell in self._by_topic.get(question.topic, ()) if cell.answers(question)]
         for cell in sorted(fitting, key=worth, reverse=True):
             rows = [row for row in self.rows(cell.run_keys, rounds=rounds) if row.split in wanted]
             if rows and not (rounds and any(row.rounds is None for row in rows)):

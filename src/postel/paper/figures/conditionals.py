@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from postel.experiments.store import Store
-from postel.experiments.store.measured import Measurements
-from postel.paper.class_bars import draw_class_bars
+from postel.experiments.results import Row
+from postel.experiments.store.reader import Reader
+from postel.paper.figures._drawing import draw_class_bars
 from postel.paper.figures.neighbors import all_label_conditional
 from postel.paper.names import dataset_label
-from postel.paper.planning import FIXED, PUBLISHED_NOTE, Options, Planned, plan_cells
 from postel.paper.product import Product
-from postel.paper.results import Results, Row
-from postel.paper.running import Watch
-from postel.paper.table import Column, Table, decimals
+from postel.paper.questions import FIXED, PUBLISHED_NOTE, Asked, Options
+from postel.paper.table import Table, numbers, texts
 from postel.paper.target import Target
 from postel.paper.variants import POSTEL
 from postel.pictures import new_figure
@@ -27,49 +25,48 @@ class FigureConditionals(Target):
     name = "figure-conditionals"
     title = "Conditional distributions estimated from training labels, with pseudo-labels, and from all labels"
 
-    def plan(self, options: Options) -> list[Planned]:
-        """PosteL on the first limited split of each dataset."""
-        protocol = options.fixed_protocol("limited", "figure-conditionals is about the limited splits")
-        datasets, backbones = self._names(options), options.chosen_backbones(("gcn",))[:1]
-        variants = options.among_methods((POSTEL,))
-        return plan_cells(
-            options, datasets, backbones, variants, protocol=protocol, splits=1, budget=FIXED, published=True
-        )
+    datasets = ("cornell", "texas", "cora")
+    variants = (POSTEL,)
+    protocol = "limited"
+    splits = 1
+    budget = FIXED
+    published_settings = True
+    per_dataset = staticmethod(all_label_conditional)
 
-    def measure(self, options: Options, store: Store, watch: Watch) -> None:
-        """The conditional of all labels, which no training can give."""
-        for name in self._names(options):
-            watch.on_step(f"counting {name}")
-            Measurements(store).put(self.name, name, all_label_conditional(name, options.data_root))
+    def questions(self, options: Options) -> list[Asked]:
+        """Returns PosteL's cell of each dataset, with one network: there is one picture per dataset.
 
-    def make(self, results: Results, options: Options) -> Product:
-        """A picture a dataset, and the distance of each estimate from that of all labels."""
+        Args:
+            options: What the user chose.
+        """
+        asked = super().questions(options)
+        return [one for one in asked if one.backbone == asked[0].backbone]
+
+    def make(self, reader: Reader) -> Product:
+        """Returns one picture per dataset, and the distance of each estimate from that of all labels.
+
+        Args:
+            reader: What a store has.
+        """
         figures, rows = {}, []
-        for cell in self.plan(options):
-            found = results.of(cell, rounds=True)
-            truth = results.kept.get(self.name, cell.dataset)
-            first, refined = _estimates(found.rows[0]) if found else (None, None)
-            matrices = dict(zip(_SOURCES, (first, refined, truth), strict=True))
-            figures[cell.dataset] = _figure(matrices, dataset_label(cell.dataset))
+        for asked in self.cells:
+            cell, truth = asked.answer(reader, rounds=True), reader.measured.get(self.name, asked.dataset)
+            estimates = _estimates(cell.rows[0]) if cell else (None, None)
+            matrices = dict(zip(_SOURCES, (*estimates, truth), strict=True))
+            figures[asked.dataset] = _figure(matrices, dataset_label(asked.dataset))
             rows += [
-                (cell.dataset, source, _distance(matrix, truth)) for source, matrix in matrices.items() if matrix
-            ] or [(cell.dataset, "not run", None)]
-        columns = (Column("dataset", left=True), Column("labels", left=True))
-        distance = Column("distance from all labels", decimals(4))
+                (asked.dataset, source, _distance(matrix, truth)) for source, matrix in matrices.items() if matrix
+            ] or [(asked.dataset, "not run", None)]
+        columns = (*texts("dataset", "labels"), *numbers("distance from all labels", places=4))
         note = "Distance: total variation from that of all labels, mean over classes; hatched: the class itself."
-        return Product(
-            self.name, Table(self.title, (*columns, distance), rows, (note, PUBLISHED_NOTE)), figures=figures
-        )
-
-    def _names(self, options: Options) -> tuple[str, ...]:
-        return options.chosen_datasets(("cornell", "texas", "cora"))
+        return Product(self.name, Table(self.title, columns, rows, (note, PUBLISHED_NOTE)), figures=figures)
 
 
 def _estimates(row: Row) -> tuple[Any, Any]:
     """The conditional of round 0, and of the kept round or, if none helped, of the first with pseudo-labels."""
-    rounds = row["rounds"]
-    place = row["result"]["best_round"] or min(1, len(rounds) - 1)
-    return rounds[0]["conditional"], rounds[place]["conditional"] if place else None
+    rounds = row.rounds or ()
+    place = row.result.best_round or min(1, len(rounds) - 1)
+    return rounds[0].conditional, rounds[place].conditional if place else None
 
 
 def _distance(matrix: Any, truth: Any) -> float | None:
@@ -94,4 +91,4 @@ def _figure(matrices: dict[str, Any], title: str) -> Any:
     return figure
 
 
-TARGET = FigureConditionals()
+TARGET = FigureConditionals

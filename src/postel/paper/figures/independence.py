@@ -8,21 +8,41 @@ from postel import statistics
 from postel.datasets import load_dataset
 from postel.datasets.diagnosis import measures
 from postel.datasets.storage.stored_graph import UNLABELLED
-from postel.experiments.store import Store
-from postel.experiments.store.measured import Measurements
+from postel.experiments.store.reader import Reader
 from postel.labels import KnownLabels
-from postel.paper.class_bars import mark_not_run
+from postel.paper.figures._drawing import mark_not_run
 from postel.paper.names import dataset_label
-from postel.paper.planning import Options
 from postel.paper.product import Product
-from postel.paper.results import Results
-from postel.paper.running import Watch
-from postel.paper.table import Column, Table, decimals
+from postel.paper.table import Table, numbers, texts
 from postel.paper.target import Target
 from postel.pictures import HEAT, heat_ink, new_figure
 
 #: The paper shows this class.
 CLASS = 0
+
+
+def joint_and_product(dataset: str, data_root: str | None, of_class: int = CLASS) -> dict[str, Any]:
+    """Returns ``joint`` and ``product`` [K, K] of two neighbors' classes, and their total variation ``gap``.
+
+    Args:
+        dataset: A dataset's name or the path of a graph file.
+        data_root: Folder of graph files to look in first.
+        of_class: The class of the node whose neighbors they are.
+
+    Example:
+        >>> found = joint_and_product("karate", None)
+        >>> round(sum(map(sum, found["joint"])), 6), round(sum(map(sum, found["product"])), 6)
+        (1.0, 1.0)
+    """
+    data = load_dataset(dataset, None, data_root=data_root)
+    known = KnownLabels.from_mask(data.y, data.y != UNLABELLED, data.num_classes)
+    counts = statistics.count_edges(data.edge_index, known)
+    of_two = measures.neighbor_pairs(counts.histograms, data.y, data.num_classes)
+    alone = statistics.conditional(counts.pairs)[of_class]
+    joint = of_two[of_class].double() / of_two[of_class].sum().clamp(min=1)
+    product = alone[:, None] * alone[None, :]
+    gap = float((joint - product).abs().sum() / 2)
+    return {"joint": joint.tolist(), "product": product.tolist(), "gap": gap}
 
 
 class FigureIndependence(Target):
@@ -31,20 +51,21 @@ class FigureIndependence(Target):
     name = "figure-independence"
     title = "Two neighbors of a class-0 node: joint distribution and product of marginals"
 
-    def measure(self, options: Options, store: Store, watch: Watch) -> None:
-        """Both matrices of each dataset, over all labels."""
-        for name in self._names(options):
-            watch.on_step(f"counting {name}")
-            Measurements(store).put(self.name, name, joint_and_product(name, options.data_root))
+    datasets = ("pubmed", "cornell")
+    per_dataset = staticmethod(joint_and_product)
 
-    def make(self, results: Results, options: Options) -> Product:
-        """Two heat maps a dataset, and the numbers."""
-        names = self._names(options)
+    def make(self, reader: Reader) -> Product:
+        """Returns two heat maps for each dataset, and the numbers.
+
+        Args:
+            reader: What a store has.
+        """
+        names = self.names
         figure = new_figure(8.6, 3.9 * len(names))
         rows: Any = figure.subfigures(len(names), 1, squeeze=False)[:, 0]
         lines = []
         for part, name in zip(rows, names, strict=True):
-            found = results.kept.get(self.name, name)
+            found = reader.measured.get(self.name, name)
             panels = part.subplots(1, 2)
             if found is None:
                 for axes in panels:
@@ -64,35 +85,14 @@ class FigureIndependence(Target):
                 for m, values in enumerate(found["product"])
                 for n, value in enumerate(values)
             ]
-        numbers = (
-            Column("joint", decimals(4)),
-            Column("product", decimals(4)),
-            Column("difference", decimals(4, signed=True)),
+        columns = (
+            *texts("dataset"),
+            *numbers("first class", "second class"),
+            *numbers("joint", "product", places=4),
+            *numbers("difference", places=4, signed=True),
         )
-        columns = (Column("dataset", left=True), Column("first class"), Column("second class"), *numbers)
         note = "Pairs of different neighbors of each class-0 node, all labels; total variation 0: Eq. 2 is exact."
         return Product(self.name, Table(self.title, columns, lines, (note,)), figures={"": figure})
-
-    def _names(self, options: Options) -> tuple[str, ...]:
-        return options.chosen_datasets(("pubmed", "cornell"))
-
-
-def joint_and_product(dataset: str, data_root: str | None, of_class: int = CLASS) -> dict[str, Any]:
-    """``joint`` and ``product`` [K, K] of two neighbors' classes, and the total variation ``gap`` between them.
-
-    >>> found = joint_and_product("karate", None)
-    >>> round(sum(map(sum, found["joint"])), 6), round(sum(map(sum, found["product"])), 6)
-    (1.0, 1.0)
-    """
-    data = load_dataset(dataset, None, data_root=data_root)
-    known = KnownLabels.from_mask(data.y, data.y != UNLABELLED, data.num_classes)
-    counts = statistics.count_edges(data.edge_index, known)
-    of_two = measures.neighbor_pairs(counts.histograms, data.y, data.num_classes)
-    alone = statistics.conditional(counts.pairs)[of_class]
-    joint = of_two[of_class].double() / of_two[of_class].sum().clamp(min=1)
-    product = alone[:, None] * alone[None, :]
-    gap = float((joint - product).abs().sum() / 2)
-    return {"joint": joint.tolist(), "product": product.tolist(), "gap": gap}
 
 
 def _draw(axes: Any, matrix: list[list[float]], top: float) -> Any:
@@ -108,4 +108,4 @@ def _draw(axes: Any, matrix: list[list[float]], top: float) -> Any:
     return image
 
 
-TARGET = FigureIndependence()
+TARGET = FigureIndependence

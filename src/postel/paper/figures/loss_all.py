@@ -16,4 +16,4 @@ class FigureLossAll(FigureLoss):
     variants = (POSTEL, SALS, ONE_HOT)
 
 
-TARGET = FigureLossAll()
+TARGET = FigureLossAll

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from postel.paper.planning import Options
+from postel.experiments.store.reader import Reader
 from postel.paper.product import Product
-from postel.paper.results import Results
-from postel.paper.table import Column, Table, decimals
+from postel.paper.table import Table, numbers, texts
 from postel.paper.target import Target
 from postel.theory import compare_with_sals
 from postel.theory.plots import sals_figure
@@ -17,8 +16,12 @@ class FigureSals(Target):
     name = "figure-sals"
     title = "Soft labels of SALS and PosteL for the same neighbors: share of class 0"
 
-    def make(self, results: Results, options: Options) -> Product:
-        """The picture, and the shares of class 0."""
+    def make(self, reader: Reader) -> Product:
+        """Returns the picture, and the shares of class 0.
+
+        Args:
+            reader: What a store has; nothing is taken from it.
+        """
         found = compare_with_sals()
         rows = [
             (
@@ -30,8 +33,8 @@ class FigureSals(Target):
             for i, (a, b) in enumerate(found.neighbors.tolist())
         ]
         names = ("SALS", "PosteL, homophilic", "PosteL, heterophilic")
-        columns = (Column("neighbors", left=True), *(Column(name, decimals(4)) for name in names))
+        columns = (*texts("neighbors"), *numbers(*names, places=4))
         return Product(self.name, Table(self.title, columns, rows), figures={"": sals_figure()})
 
 
-TARGET = FigureSals()
+TARGET = FigureSals

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from postel.errors import require_extra
+from postel.experiments.results import Cell
 from postel.experiments.running.execute import classifier_of, load_data
 from postel.experiments.spec import RunSpec
 from postel.experiments.store import Store
 from postel.experiments.store.measured import Measurements
-from postel.paper.class_bars import mark_not_run
+from postel.experiments.store.reader import Reader
+from postel.paper.figures._drawing import mark_not_run
 from postel.paper.names import backbone_label, dataset_label
-from postel.paper.planning import FIXED, PUBLISHED_NOTE, Options, Planned, plan_cells
 from postel.paper.product import Product
-from postel.paper.results import Outcome, Results
-from postel.paper.running import Watch
-from postel.paper.table import Column, Table, decimals
-from postel.paper.target import Target
+from postel.paper.questions import FIXED, PUBLISHED_NOTE
+from postel.paper.table import Table, numbers, texts
+from postel.paper.target import Target, Watch
 from postel.paper.variants import ONE_HOT, POSTEL
 from postel.pictures import PALETTE, new_figure
 
@@ -32,50 +32,61 @@ class FigureTsne(Target):
     name = "figure-tsne"
     title = "t-SNE of the last layer, trained on one-hot and on PosteL labels"
 
-    def plan(self, options: Options) -> list[Planned]:
-        """A cell a panel, on one split."""
-        datasets, backbones = (
-            options.chosen_datasets(("chameleon", "squirrel")),
-            options.chosen_backbones(("gcn",)),
-        )
-        variants = options.chosen_methods((ONE_HOT, POSTEL))
-        return plan_cells(options, datasets, backbones, variants, splits=1, budget=FIXED, published=True)
+    datasets = ("chameleon", "squirrel")
+    variants = (ONE_HOT, POSTEL)
+    any_method = True
+    splits = 1
+    budget = FIXED
+    published_settings = True
 
-    def measure(self, options: Options, store: Store, watch: Watch) -> None:
-        """Train each panel's model once more, for rows hold no logits, and lay its nodes out."""
-        results, kept = Results(store), Measurements(store)
-        for cell in self.plan(options):
-            found = results.of(cell)
-            if found is not None and kept.get(self.name, found.rows[0]["key"]) is None:
-                watch.on_step(f"t-SNE of {cell.dataset}, {cell.variant.label}")
-                spec = RunSpec(**found.rows[0]["spec"])
-                kept.put(self.name, spec.key, lay_out(spec, options.data_root))
+    def measure(self, store: Store, watch: Watch) -> None:
+        """Trains each panel's model once more, for rows hold no logits, and lays its nodes out.
 
-    def make(self, results: Results, options: Options) -> Product:
-        """A row of panels for each dataset and backbone."""
-        groups: dict[tuple[str, str], list[Planned]] = {}
-        for cell in self.plan(options):
-            groups.setdefault((cell.dataset, cell.backbone), []).append(cell)
+        Args:
+            store: Where the layout is kept.
+            watch: Who is told of progress.
+        """
+        reader, kept = Reader(store), Measurements(store)
+        for asked in self.cells:
+            cell = asked.answer(reader)
+            if cell is not None and kept.get(self.name, cell.rows[0].key) is None:
+                watch.on_step(f"t-SNE of {asked.dataset}, {asked.variant.label}")
+                kept.put(self.name, cell.rows[0].key, lay_out(cell.rows[0].spec, self.options.data_root))
+
+    def make(self, reader: Reader) -> Product:
+        """Returns a row of panels for each dataset and backbone.
+
+        Args:
+            reader: What a store has.
+        """
+        groups = self.places
         columns = max(map(len, groups.values()))
         figure = new_figure(4.6 * columns, 4.4 * len(groups))
         grid: Any = figure.subplots(len(groups), columns, squeeze=False)
         rows: list[tuple[Any, ...]] = []
-        for panels, ((dataset, backbone), cells) in zip(grid, groups.items(), strict=True):
-            for axes, cell in zip(panels, cells, strict=True):
-                found = results.of(cell)
-                points = results.kept.get(self.name, found.rows[0]["key"]) if found else None
-                title = f"{dataset_label(dataset)}, {backbone_label(backbone)}: {cell.variant.label}"
-                axes.set_title(title, fontsize=12)
-                rows.append((dataset, backbone, cell.variant.label, *_draw(axes, points, found)))
-        heads = tuple(Column(name, left=True) for name in ("dataset", "backbone", "labels", "state"))
-        numbers = (Column("nodes"), Column("silhouette", decimals(3)), Column("accuracy", decimals(2)))
-        return Product(
-            self.name, Table(self.title, (*heads, *numbers), rows, (_NOTE, PUBLISHED_NOTE)), figures={"": figure}
+        for panels, ((backbone, dataset), group) in zip(grid, groups.items(), strict=True):
+            for axes, asked in zip(panels, group, strict=True):
+                cell, label = asked.answer(reader), asked.variant.label
+                points = reader.measured.get(self.name, cell.rows[0].key) if cell else None
+                axes.set_title(f"{dataset_label(dataset)}, {backbone_label(backbone)}: {label}", fontsize=12)
+                rows.append((dataset, backbone, label, *_draw(axes, points, cell)))
+        heads = (
+            *texts("dataset", "backbone", "labels", "state"),
+            *numbers("nodes"),
+            *numbers("silhouette", places=3),
+            *numbers("accuracy", places=2),
         )
+        table = Table(self.title, heads, rows, (_NOTE, PUBLISHED_NOTE))
+        return Product(self.name, table, figures={"": figure})
 
 
 def lay_out(spec: RunSpec, data_root: str | None) -> dict[str, Any]:
-    """Two coordinates a node, the classes, and the silhouette of the logits of the model of ``spec``."""
+    """Returns two coordinates per node, the classes, and the silhouette of a model's logits.
+
+    Args:
+        spec: What the model is trained by.
+        data_root: Folder of graph files to look in first.
+    """
     manifold = require_extra("sklearn.manifold", "experiments")
     metrics = require_extra("sklearn.metrics", "experiments")
     data = load_data(spec, data_root)
@@ -93,10 +104,10 @@ def lay_out(spec: RunSpec, data_root: str | None) -> dict[str, Any]:
     }
 
 
-def _draw(axes: Any, found: dict[str, Any] | None, outcome: Outcome | None) -> tuple[Any, ...]:
+def _draw(axes: Any, found: dict[str, Any] | None, cell: Cell | None) -> tuple[Any, ...]:
     axes.set_xticks([])
     axes.set_yticks([])
-    if found is None or outcome is None:
+    if found is None or cell is None:
         mark_not_run(axes)
         return "not run", None, None, None
     points, classes = found["points"], found["classes"]
@@ -107,8 +118,8 @@ def _draw(axes: Any, found: dict[str, Any] | None, outcome: Outcome | None) -> t
         size = 60 if len(points) < 100 else 22 if len(points) < 500 else 7
         axes.scatter(x, y, s=size, color=colour, alpha=0.7, linewidth=0, label=f"class {k}", rasterized=True)
     axes.legend(frameon=False, fontsize=8, markerscale=2 if len(points) > 500 else 1, loc="best")
-    axes.set_xlabel(f"silhouette {found['silhouette']:.3f}, accuracy {outcome.accuracies[0]:.1f} %", fontsize=11)
-    return "run", len(points), found["silhouette"], outcome.accuracies[0]
+    axes.set_xlabel(f"silhouette {found['silhouette']:.3f}, accuracy {cell.accuracy.values[0]:.1f} %", fontsize=11)
+    return "run", len(points), found["silhouette"], cell.accuracy.values[0]
 
 
-TARGET = FigureTsne()
+TARGET = FigureTsne

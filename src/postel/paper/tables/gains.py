@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from postel.paper.accuracy import COLLAPSE_NOTE, COLLAPSED, NOT_RUN, short_budget
-from postel.paper.names import BACKBONES, DATASETS, backbone_label, dataset_label
-from postel.paper.planning import Options, Planned, plan_cells
+from postel.experiments.scores import Gain
+from postel.experiments.store.reader import Reader
+from postel.paper.accuracy import COLLAPSE_NOTE, COLLAPSED, NOT_RUN, Entry
+from postel.paper.names import backbone_label, dataset_label
 from postel.paper.product import Product
-from postel.paper.results import Outcome, Results
-from postel.paper.table import Column, Table, decimals
-from postel.paper.tables.main import paper_figure
-from postel.paper.target import Target
+from postel.paper.table import Table, numbers, texts
+from postel.paper.tables.main import TableMain
 from postel.paper.variants import LS, ONE_HOT, POSTEL
 
 #: Who is held against whom: the paper's two claims, and how much of them smoothing alone is.
 PAIRS = ((POSTEL, ONE_HOT), (LS, ONE_HOT), (POSTEL, LS))
-_LEVEL = 0.05
 
 _NOTES = (
     "Gain: mean paired difference of test accuracy over the same splits, in points, with its 95 % bootstrap "
@@ -26,80 +25,112 @@ _NOTES = (
 )
 _UNEQUAL_NOTE = "‡ the two were searched with different budgets: no fair comparison."
 _MARKS = {"one class": COLLAPSED, "unequal search": "‡"}
+_VALUES = (
+    "dataset backbone protocol method over state gain low high p reads paper splits accuracy "
+    "over_accuracy collapsed budget over_budget"
+)
 
 
-class TableGains(Target):
+@dataclass(frozen=True)
+class Pair:
+    """A method against another one at the same place.
+
+    Args:
+        one: The method.
+        other: The one that it is held against.
+        gain: What it gains on the splits that both have; None if one of them was not run.
+    """
+
+    one: Entry
+    other: Entry
+    gain: Gain | None
+
+    @property
+    def state(self) -> str:
+        """Whether it was run, and what keeps it from being a fair comparison."""
+        if self.one.cell is None or self.other.cell is None or self.gain is None:
+            return NOT_RUN
+        if self.one.cell.allowance != self.other.cell.allowance:
+            return "unequal search"
+        return "one class" if self.one.cell.has_collapsed or self.other.cell.has_collapsed else "run"
+
+    @property
+    def paper(self) -> float | None:
+        """The difference of the paper's figures."""
+        return self.one.paper_gain(self.other)
+
+
+class TableGains(TableMain):
     """PosteL against one-hot labels and against uniform smoothing, with the cells of the main table."""
 
     name = "table-gains"
     title = "What posterior smoothing gains over one-hot labels and over uniform smoothing"
+    variants = (ONE_HOT, LS, POSTEL)
+    any_method = False
 
-    def plan(self, options: Options) -> list[Planned]:
-        """The three methods' cells of the main table."""
-        datasets, backbones = options.chosen_datasets(DATASETS), options.chosen_backbones(BACKBONES)
-        return plan_cells(options, datasets, backbones, options.among_methods((ONE_HOT, LS, POSTEL)))
+    def pairs(self, reader: Reader) -> list[Pair]:
+        """Returns each pair of methods on each dataset and backbone.
 
-    def make(self, results: Results, options: Options) -> Product:
-        """A line for each pair of methods on each dataset and backbone."""
-        cells = {(cell.dataset, cell.backbone, cell.variant.slug): cell for cell in self.plan(options)}
-        found = {place: results.of(cell) for place, cell in cells.items()}
-        values = []
-        for dataset, backbone in dict.fromkeys((name, network) for name, network, _ in cells):
-            for ours, theirs in PAIRS:
-                places = [(dataset, backbone, variant.slug) for variant in (ours, theirs)]
-                if all(place in cells for place in places):
-                    pair = (cells[places[0]], cells[places[1]])
-                    values.append(_line(pair, found[places[0]], found[places[1]]))
-        names = (
-            "dataset backbone protocol method over state gain low high p reads paper splits accuracy "
-            "over_accuracy collapsed budget over_budget"
+        Args:
+            reader: What a store has.
+        """
+        entries = {(entry.asked.place, entry.asked.variant.slug): entry for entry in self.entries(reader)}
+        pairs = []
+        for place in dict.fromkeys(place for place, _ in entries):
+            for variants in PAIRS:
+                one, other = (entries.get((place, variant.slug)) for variant in variants)
+                if one is not None and other is not None:
+                    pairs.append(Pair(one, other, one.gain(other)))
+        return pairs
+
+    def make(self, reader: Reader) -> Product:
+        """Returns a line for each pair.
+
+        Args:
+            reader: What a store has.
+        """
+        pairs = self.pairs(reader)
+        states = {pair.state for pair in pairs}
+        marks = {"one class": COLLAPSE_NOTE, "unequal search": _UNEQUAL_NOTE}
+        notes = (*_NOTES, *(note for state, note in marks.items() if state in states))
+        return Product(
+            self.name,
+            Table(self.title, numbers(*_VALUES.split()), list(map(_values, pairs))),
+            Table(self.title, _COLUMNS, list(map(_readable, pairs)), notes),
         )
-        table = Table(self.title, tuple(Column(name) for name in names.split()), values)
-        return Product(self.name, table, _readable(self.title, table.records()))
 
 
-def _line(pair: tuple[Planned, Planned], ours: Outcome | None, theirs: Outcome | None) -> tuple[Any, ...]:
-    one, other = pair
-    head = (one.dataset, one.backbone, one.protocol, one.variant.label, other.variant.label)
-    figures = [paper_figure(cell) for cell in pair]
-    paper = figures[0].value - figures[1].value if figures[0] and figures[1] else None
-    gain = ours.over(theirs) if ours is not None and theirs is not None else None
-    if ours is None or theirs is None or gain is None:
-        return (*head, NOT_RUN, None, None, None, None, None, paper, 0, *[None] * 5)
-    interval = gain.interval
-    clear = gain.p_value < _LEVEL
-    reads = "more" if clear and interval.low > 0 else "less" if clear and interval.high < 0 else "open"
-    state = "one class" if ours.has_collapsed or theirs.has_collapsed else "run"
-    if ours.allowed != theirs.allowed:
-        state = "unequal search"
-    splits = len({row["spec"]["split"] for row in ours.rows} & {row["spec"]["split"] for row in theirs.rows})
-    measured = (interval.mean, interval.low, interval.high, gain.p_value, reads, paper, splits)
-    means = (ours.interval.mean, theirs.interval.mean, ours.collapsed)
-    return (*head, state, *measured, *means, ours.budget, theirs.budget)
+def _values(pair: Pair) -> tuple[Any, ...]:
+    asked, one, other, gain = pair.one.asked, pair.one.cell, pair.other.cell, pair.gain
+    names = (asked.variant.label, pair.other.asked.variant.label)
+    head = (asked.dataset, asked.backbone, asked.question.protocol, *names, pair.state)
+    if one is None or other is None or gain is None:
+        return (*head, *[None] * 5, pair.paper, 0, *[None] * 5)
+    span = gain.interval
+    measured = (span.mean, span.low, span.high, gain.p_value, gain.reads, pair.paper, gain.splits)
+    means = (one.accuracy.interval.mean, other.accuracy.interval.mean, one.collapsed)
+    return (*head, *measured, *means, one.spent.text, other.spent.text)
 
 
-def _readable(title: str, records: list[dict[str, Any]]) -> Table:
-    left = [Column(name, left=True) for name in ("dataset", "backbone", "comparison")]
-    right = [Column(name) for name in ("gain", "95 %", "p")]
-    columns = (*left, *right, Column("reads", left=True), Column("paper", decimals(2, signed=True)), Column("n"))
-    rows: list[tuple[Any, ...]] = []
-    for record in records:
-        place = (dataset_label(record["dataset"]), backbone_label(record["backbone"]))
-        text = f"{record['method']} − {record['over']}"
-        if record["state"] == NOT_RUN:
-            rows.append((*place, text, NOT_RUN, None, None, None, record["paper"], 0, None))
-            continue
-        gain = f"{record['gain']:+z.2f}{_MARKS.get(record['state'], '')}"
-        interval = f"[{record['low']:+z.2f}, {record['high']:+z.2f}]"
-        told = (gain, interval, f"{record['p']:.3f}", record["reads"], record["paper"], record["splits"])
-        rows.append((*place, text, *told, short_budget(record["budget"])))
-    states = {record["state"] for record in records}
-    marks = [
-        note
-        for state, note in (("one class", COLLAPSE_NOTE), ("unequal search", _UNEQUAL_NOTE))
-        if state in states
-    ]
-    return Table(title, (*columns, Column("budget", left=True)), rows, (*_NOTES, *marks))
+_COLUMNS = (
+    *texts("dataset", "backbone", "comparison"),
+    *numbers("gain", "95 %", "p"),
+    *texts("reads"),
+    *numbers("paper", places=2, signed=True),
+    *numbers("n"),
+    *texts("budget"),
+)
 
 
-TARGET = TableGains()
+def _readable(pair: Pair) -> tuple[Any, ...]:
+    asked, gain = pair.one.asked, pair.gain
+    names = f"{asked.variant.label} − {pair.other.asked.variant.label}"
+    head = (dataset_label(asked.dataset), backbone_label(asked.backbone), names)
+    if pair.one.cell is None or gain is None:
+        return (*head, NOT_RUN, None, None, None, pair.paper, 0, None)
+    interval = f"[{gain.interval.low:+z.2f}, {gain.interval.high:+z.2f}]"
+    told = (f"{gain.mean:+z.2f}{_MARKS.get(pair.state, '')}", interval, f"{gain.p_value:.3f}", gain.reads)
+    return (*head, *told, pair.paper, gain.splits, pair.one.cell.allowance_in_words)
+
+
+TARGET = TableGains

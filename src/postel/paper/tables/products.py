@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -14,17 +13,17 @@ from postel.datasets.sources import NotAtHandError
 from postel.datasets.storage.stored_graph import UNLABELLED
 from postel.errors import InputError
 from postel.experiments.intervals import bootstrap_interval
+from postel.experiments.scores import PAPER_RESAMPLES
 from postel.experiments.store import Store
 from postel.experiments.store.measured import Measurements
+from postel.experiments.store.reader import Reader
 from postel.labels import KnownLabels
 from postel.paper.accuracy import NOT_RUN
-from postel.paper.planning import FIXED, Options, Planned, plan_cells
 from postel.paper.product import Product
 from postel.paper.published import published
-from postel.paper.results import PAPER_RESAMPLES, Results, mean
-from postel.paper.running import Watch
-from postel.paper.table import Column, Table, decimals
-from postel.paper.target import Target
+from postel.paper.questions import FIXED, Asked, Options
+from postel.paper.table import Table, numbers, texts
+from postel.paper.target import Target, Watch
 from postel.paper.variants import ALS, LS, ONE_HOT, POSTEL, SALS
 from postel.smoothers import PosteL
 from postel.training import NodeClassifier
@@ -41,54 +40,68 @@ class TableProducts(Target):
 
     name = "table-products"
     title = "Test accuracy on ogbn-products, and the time that soft labels take"
+    datasets = (DATASET,)
+    # ALS learns its labels while training, which sampled batches cannot: it has a line and is not run.
+    variants = (ONE_HOT, LS, SALS, ALS, POSTEL)
+    protocol = "public"
+    splits = 3
+    budget = FIXED
 
-    def plan(self, options: Options) -> list[Planned]:
-        """A cell a method that has fixed soft labels; ALS learns its own while training, which batches cannot."""
+    def questions(self, options: Options) -> list[Asked]:
+        """Returns one question per method, each with as many seeds as there are splits elsewhere.
+
+        Args:
+            options: What the user chose.
+        """
         if options.datasets not in (None, (DATASET,)):
             raise InputError(f"table-products is about {DATASET}, got {', '.join(options.datasets or ())}")
-        if options.budget not in (None, FIXED):
+        if options.budget not in (None, "fixed"):
             raise InputError(
                 f"table-products runs default settings, so --budget must be fixed, got {options.budget}"
             )
-        protocol = options.fixed_protocol("public", f"{DATASET} has one published split")
-        variants = options.among_methods((ONE_HOT, LS, SALS, ALS, POSTEL))
-        cells = plan_cells(
-            options,
-            (DATASET,),
-            options.chosen_backbones(("gcn",)),
-            variants,
-            protocol=protocol,
-            splits=3,
-            budget=FIXED,
-        )
-        return [replace(cell, max_epochs=cell.max_epochs or _EPOCHS) for cell in cells]
+        return super().questions(options)
 
-    def run(self, options: Options, store: Store, watch: Watch | None = None) -> None:
-        """Train each seed of each method that is not kept yet, and time soft labels."""
-        watch, kept, cells = watch or Watch(), Measurements(store), self.plan(options)
-        todo = [(cell, seed) for cell in cells for seed in range(cell.splits) if cell.variant is not ALS]
-        todo = [(cell, seed) for cell, seed in todo if kept.get(self.name, _key(cell, seed)) is None]
+    @property
+    def epochs(self) -> int:
+        """Epochs at most."""
+        return self.options.max_epochs or _EPOCHS
+
+    def run(self, store: Store, watch: Watch | None = None) -> None:
+        """Trains each seed of each method that is not kept yet, and times soft labels.
+
+        Args:
+            store: Where results are kept.
+            watch: Who is told of progress.
+        """
+        watch, kept = watch or Watch(), Measurements(store)
+        run = [asked for asked in self.cells if asked.variant is not ALS]
+        todo = [(asked, seed) for asked in run for seed in asked.question.splits]
+        todo = [(asked, seed) for asked, seed in todo if kept.get(self.name, self._key(asked, seed)) is None]
         if not todo and kept.get(self.name, _TIMING) is not None:
             return
-        data = _load(options)
+        data = _load(self.options.data_root)
         if kept.get(self.name, _TIMING) is None:
             watch.on_step("timing soft labels")
             kept.put(self.name, _TIMING, time_soft_labels(data))
-        for number, (cell, seed) in enumerate(todo):
-            watch.on_cell(number, len(todo), cell)
-            kept.put(self.name, _key(cell, seed), train_once(data, cell, seed))
+        for number, (asked, seed) in enumerate(todo):
+            watch.on_cell(number, len(todo), asked)
+            kept.put(self.name, self._key(asked, seed), train_once(data, asked, seed, self.epochs))
 
-    def make(self, results: Results, options: Options) -> Product:
-        """Ours beside the paper's; no difference is given for another graph than the paper's."""
-        timing = results.kept.get(self.name, _TIMING)
+    def make(self, reader: Reader) -> Product:
+        """Returns ours beside the paper's; no difference is given for another graph than the paper's.
+
+        Args:
+            reader: What a store has.
+        """
+        timing = reader.measured.get(self.name, _TIMING)
         graph = CATALOG[DATASET].paper
         comparable = timing is not None and graph is not None and timing["nodes"] == graph.nodes
         rows, epoch_seconds = [], []
-        for cell in self.plan(options):
-            runs = [results.kept.get(self.name, _key(cell, seed)) for seed in range(cell.splits)]
+        for asked in self.cells:
+            runs = [reader.measured.get(self.name, self._key(asked, seed)) for seed in asked.question.splits]
             runs = [run for run in runs if run is not None]
             epoch_seconds += [run["epoch_seconds"] for run in runs]
-            paper = published("products").get((cell.variant.slug, DATASET)) if cell.backbone == "gcn" else None
+            paper = published("products").get((asked.variant.slug, DATASET)) if asked.backbone == "gcn" else None
             scores = [100 * run["accuracy"] for run in runs]
             measured: tuple[Any, ...] = (NOT_RUN, None, None, None, None)
             if scores:
@@ -97,11 +110,11 @@ class TableProducts(Target):
                 measured = ("run", span.mean, side, span.low, span.high)
             theirs = (paper.value, paper.side) if paper else (None, None)
             gap = measured[1] - paper.value if scores and paper and comparable else None
-            rows.append((cell.backbone, cell.variant.label, "accuracy, %", *measured, *theirs, gap, len(runs)))
+            rows.append((asked.backbone, asked.variant.label, "accuracy, %", *measured, *theirs, gap, len(runs)))
         soft = timing["seconds"] if timing else None
         for label, ours, slug in (
             ("soft labels of PosteL, s", soft, "soft-label-seconds"),
-            ("one epoch, s", mean(epoch_seconds) if epoch_seconds else None, "epoch-seconds"),
+            ("one epoch, s", sum(epoch_seconds) / len(epoch_seconds) if epoch_seconds else None, "epoch-seconds"),
         ):
             theirs = (published("products")[slug, DATASET].value, None)
             gap = ours - theirs[0] if ours is not None and comparable else None
@@ -109,20 +122,15 @@ class TableProducts(Target):
             rows.append(("gcn", "–", label, state, ours, None, None, None, *theirs, gap, len(epoch_seconds)))
         return Product(self.name, Table(self.title, _COLUMNS, rows, _notes(timing, comparable)))
 
+    def _key(self, asked: Asked, seed: int) -> str:
+        return f"{asked.backbone} {asked.variant.slug} seed={seed} epochs={self.epochs}"
+
 
 _COLUMNS = (
-    Column("backbone", left=True),
-    Column("method", left=True),
-    Column("what", left=True),
-    Column("state", left=True),
-    Column("ours", decimals(2)),
-    Column("±", decimals(2)),
-    Column("low", decimals(2)),
-    Column("high", decimals(2)),
-    Column("paper", decimals(2)),
-    Column("paper ±", decimals(2)),
-    Column("difference", decimals(2, signed=True)),
-    Column("n"),
+    *texts("backbone", "method", "what", "state"),
+    *numbers("ours", "±", "low", "high", "paper", "paper ±", places=2),
+    *numbers("difference", places=2, signed=True),
+    *numbers("n"),
 )
 
 
@@ -138,13 +146,20 @@ def time_soft_labels(data: Any) -> dict[str, Any]:
     return {"seconds": min(taken), "nodes": int(data.num_nodes), "entries": int(data.edge_index.shape[1])}
 
 
-def train_once(data: Any, cell: Planned, seed: int) -> dict[str, Any]:
-    """Test accuracy and times of one run with sampled batches and default settings."""
+def train_once(data: Any, asked: Asked, seed: int, epochs: int) -> dict[str, Any]:
+    """Returns test accuracy and times of one run with sampled batches and default settings.
+
+    Args:
+        data: The graph with its published split.
+        asked: The network and the method.
+        seed: The seed of the run.
+        epochs: Epochs at most.
+    """
     model = NodeClassifier(
-        cell.backbone,
-        smoother=cell.variant.spec.make(),
-        pseudo_labels=cell.variant.pseudo_labels,
-        max_epochs=cell.max_epochs or _EPOCHS,
+        asked.backbone,
+        smoother=asked.variant.spec.make(),
+        pseudo_labels=asked.variant.pseudo_labels,
+        max_epochs=epochs,
         batch_size=BATCH_SIZE,
         seed=seed,
     ).fit(data)
@@ -160,18 +175,14 @@ def train_once(data: Any, cell: Planned, seed: int) -> dict[str, Any]:
     }
 
 
-def _load(options: Options) -> Any:
+def _load(data_root: str | None) -> Any:
     try:
-        return load_dataset(DATASET, 0, "public", data_root=options.data_root)
+        return load_dataset(DATASET, 0, "public", data_root=data_root)
     except NotAtHandError as error:
         raise InputError(
             f"table-products needs {DATASET}, which is not here: get {_SOURCE}, unpack it as ogbn_products with "
             "its folders raw and split in the folder that --data-root or POSTEL_DATA names, and run this again"
         ) from error
-
-
-def _key(cell: Planned, seed: int) -> str:
-    return f"{cell.backbone} {cell.variant.slug} seed={seed} epochs={cell.max_epochs}"
 
 
 def _notes(timing: dict[str, Any] | None, comparable: bool) -> tuple[str, ...]:
@@ -187,4 +198,4 @@ def _notes(timing: dict[str, Any] | None, comparable: bool) -> tuple[str, ...]:
     return tuple(notes)
 
 
-TARGET = TableProducts()
+TARGET = TableProducts

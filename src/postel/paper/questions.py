@@ -1,0 +1,270 @@
+"""What tables and figures ask of a study: questions, chosen by a user's options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from postel.backbones import backbone_class
+from postel.datasets.catalog import catalog_entry
+from postel.datasets.splits import check_protocol
+from postel.errors import InputError
+from postel.experiments.budget import Budget
+from postel.experiments.results import Cell, Question, Setting
+from postel.experiments.spec import MethodSpec, RunSpec
+from postel.experiments.store.reader import Reader
+from postel.paper.variants import Variant, parse_variant
+
+#: The search that tables take unless told otherwise: the standard rungs, the same for every method.
+STANDARD = Budget("standard")
+FIXED = Budget("fixed")
+
+#: Learning rate and weight decay that He et al. (2021) published for a dataset, where they are not the defaults.
+#: Figures take them when nothing is searched: at the defaults the wiki graphs are hardly fitted at all.
+PUBLISHED: dict[str, dict[str, float]] = {
+    "pubmed": {"weight_decay": 0.0},
+    "chameleon": {"lr": 0.05, "weight_decay": 0.0},
+    "actor": {"lr": 0.05, "weight_decay": 0.0},
+    "squirrel": {"lr": 0.05, "weight_decay": 0.0},
+    "texas": {"lr": 0.05},
+    "cornell": {"lr": 0.05},
+}
+PUBLISHED_NOTE = (
+    "Where nothing was searched, learning rate and weight decay are those that He et al. (2021) published for the "
+    "dataset, the same for every method."
+)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user may choose of a table or figure; None leaves it to the table or figure.
+
+    Args:
+        datasets: Names of the catalog, or paths of graph files.
+        backbones: Names of networks.
+        methods: Methods as commands take them.
+        splits: How many splits, from split 0 on.
+        search_splits: On how many of them settings are compared at most.
+        protocol: How nodes are split.
+        budget: What the search of each cell may spend.
+        max_epochs: Epochs at most.
+        workers: How many runs are made at a time.
+        scheduler: The address of a Dask cluster to run on.
+        data_root: Folder of graph files to look in first.
+
+    Raises:
+        InputError: If the budget is none.
+    """
+
+    datasets: tuple[str, ...] | None = None
+    backbones: tuple[str, ...] | None = None
+    methods: tuple[str, ...] | None = None
+    splits: int | None = None
+    search_splits: int | None = None
+    protocol: str | None = None
+    budget: str | None = None
+    max_epochs: int | None = None
+    workers: int = 2
+    scheduler: str | None = None
+    data_root: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.budget is not None:
+            Budget.parse(self.budget)
+
+    def chosen_datasets(self, default: Sequence[str]) -> tuple[str, ...]:
+        """Returns the datasets, checked.
+
+        Args:
+            default: Those to take where the user names none.
+
+        Example:
+            >>> Options(datasets=("Texas",)).chosen_datasets(["cora"])
+            ('texas',)
+        """
+        return tuple(_dataset(name) for name in self.datasets or default)
+
+    def chosen_backbones(self, default: Sequence[str]) -> tuple[str, ...]:
+        """Returns the backbones, checked.
+
+        Args:
+            default: Those to take where the user names none.
+        """
+        chosen = tuple(self.backbones or default)
+        for name in chosen:
+            backbone_class(name)
+        return chosen
+
+    def chosen_variants(self, offered: Sequence[Variant], *, others: bool = False) -> tuple[Variant, ...]:
+        """Returns the methods, checked.
+
+        Args:
+            offered: Those to take where the user names none.
+            others: Whether the user may name others than these.
+
+        Raises:
+            InputError: If a method is not known, or not offered.
+
+        Example:
+            >>> from postel.paper.variants import LS, ONE_HOT
+            >>> [variant.label for variant in Options(methods=("ls",)).chosen_variants([ONE_HOT, LS])]
+            ['LS']
+        """
+        if self.methods is None:
+            return tuple(offered)
+        if others:
+            return tuple(map(parse_variant, self.methods))
+        chosen: list[Variant] = []
+        slugs = {variant.slug for variant in offered}
+        for text in self.methods:
+            wanted = text if text in slugs else parse_variant(text).method
+            found = [variant for variant in offered if wanted in (variant.slug, variant.method)]
+            if not found:
+                raise InputError(f"there is no {text} here; choose from {', '.join(sorted(slugs))}")
+            chosen += [variant for variant in found if variant not in chosen]
+        return tuple(chosen)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question of a table, what its method is called there, and what is spent on it if it has to be run.
+
+    Args:
+        question: What is asked; where the user left the budget open, any cell that agrees with the rest answers.
+        variant: The method as the table calls it.
+        budget: What its search may spend if it is run.
+        base: The question whose chosen setting it takes over, with what the variant fixes; None to be searched
+            for itself.
+    """
+
+    question: Question
+    variant: Variant
+    budget: Budget
+    base: Asked | None = None
+
+    @property
+    def dataset(self) -> str:
+        """The dataset's name."""
+        return self.question.dataset
+
+    @property
+    def backbone(self) -> str:
+        """The network's name."""
+        return self.question.backbone
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Network and dataset: where methods are compared."""
+        return self.backbone, self.dataset
+
+    def search_splits(self, splits: int) -> int:
+        """Returns on how many splits its search compares settings: all of them unless told otherwise.
+
+        Args:
+            splits: On how many splits the chosen setting is run.
+        """
+        return 0 if self.budget == FIXED else min(self.question.search_splits or splits, splits)
+
+    def is_done_by(self, cell: Cell) -> bool:
+        """Returns whether ``cell`` leaves nothing to run: the same budget to the letter, and every split.
+
+        Args:
+            cell: A cell of a store.
+        """
+        own = cell.question
+        same = own.search_splits == self.search_splits(len(own.splits))
+        return same and cell.completes(replace(self.question, budget=self.budget, search_splits=None))
+
+    def answer(self, reader: Reader, *, rounds: bool = False) -> Cell | None:
+        """Returns the cell that answers it, with its rows; None if it was not run.
+
+        Args:
+            reader: What a store has.
+            rounds: Whether rows come with their curves.
+        """
+        if self.base is None:
+            return reader.answer(self.question, rounds=rounds)
+        base = self.base.answer(reader)
+        rows = reader.rows(spec.key for spec in self.taken_over(base)) if base is not None else []
+        if base is None or not rows:
+            return None
+        keys = tuple(row.key for row in rows)
+        moved = replace(base, question=self.question, chosen=Setting.of(rows[0].spec), run_keys=keys)
+        return moved.with_rows(rows)
+
+    def taken_over(self, base: Cell) -> list[RunSpec]:
+        """Returns its runs at the setting of ``base`` with what the variant fixes, one per split.
+
+        Args:
+            base: The answer to its base, with rows.
+        """
+        params = self.variant.params
+        return [
+            spec.model_copy(
+                update={"method": MethodSpec(name=spec.method.name, params={**spec.method.params, **params})}
+            )
+            for spec in (row.spec for row in base.rows)
+        ]
+
+
+def ask(
+    options: Options,
+    datasets: Sequence[str],
+    backbones: Sequence[str],
+    variants: Sequence[Variant],
+    *,
+    protocol: str | None = None,
+    splits: int = 10,
+    budget: Budget = STANDARD,
+    published: bool = False,
+) -> list[Asked]:
+    """Returns a question for every backbone, variant and dataset, in the order in which tables list them.
+
+    Args:
+        options: What the user chose.
+        datasets: Names of datasets.
+        backbones: Names of networks.
+        variants: The methods.
+        protocol: How nodes are split; None for what the user chose, or else the paper's.
+        splits: How many splits, unless the user chose.
+        budget: What each search may spend, unless the user chose.
+        published: Whether a question that is not searched has the published settings of its dataset.
+
+    Example:
+        >>> from postel.paper.variants import LS, ONE_HOT
+        >>> asked = ask(Options(splits=2), ["texas"], ["gcn"], [ONE_HOT, LS])
+        >>> [(one.dataset, one.variant.label, one.question.splits) for one in asked]
+        [('texas', 'one-hot', (0, 1)), ('texas', 'LS', (0, 1))]
+    """
+    protocol = protocol or options.protocol or "paper"
+    check_protocol(protocol)
+    chosen = None if options.budget is None else Budget.parse(options.budget)
+    spent = chosen or budget
+    epochs = {} if options.max_epochs is None else {"max_epochs": options.max_epochs}
+    return [
+        Asked(
+            Question(
+                dataset,
+                backbone,
+                variant.spec,
+                variant.pseudo_labels,
+                protocol,
+                fixed={**(PUBLISHED.get(dataset, {}) if published and spent == FIXED else {}), **epochs},
+                splits=tuple(range(options.splits or splits)),
+                budget=chosen,
+                search_splits=0 if options.search_splits and spent == FIXED else options.search_splits,
+            ),
+            variant,
+            spent,
+        )
+        for backbone in backbones
+        for variant in variants
+        for dataset in datasets
+    ]
+
+
+def _dataset(name: str) -> str:
+    if name.endswith(".npz") or Path(name).exists():
+        return name
+    return catalog_entry(name).name
