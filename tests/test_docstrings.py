@@ -69,6 +69,8 @@ def _of_class(cls: type) -> Iterator[str]:
         function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
         if name.startswith("_") or not (inspect.isfunction(function) or isinstance(function, property)):
             continue
+        if inspect.isfunction(function) and not function.__qualname__.startswith(f"{cls.__qualname__}."):
+            continue  # a function from elsewhere, as the default of a field, is documented where it is defined
         same = [vars(base).get(name) for base in cls.__mro__]
         texts = [inspect.getdoc(found) for found in same if found is not None]
         if not any(texts):
@@ -110,9 +112,10 @@ def _parameters(function: Any) -> list[str]:
 
 
 def _is_option(parameter: inspect.Parameter, function: Any) -> bool:
-    # An option of a command is documented by its help, which the command prints.
-    marks = [parameter.default, *getattr(_hint(parameter, function), "__metadata__", ())]
-    return any(getattr(mark, "help", None) for mark in marks)
+    # An option of a command is documented by its help, which the command prints; its context is typer's.
+    hint = _hint(parameter, function)
+    marks = [parameter.default, *getattr(hint, "__metadata__", ())]
+    return getattr(hint, "__name__", "") == "Context" or any(getattr(mark, "help", None) for mark in marks)
 
 
 def _hint(parameter: inspect.Parameter, function: Any) -> Any:
