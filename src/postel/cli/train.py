@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from postel.cli import options
 from postel.cli.words import listed
+
+if TYPE_CHECKING:
+    from postel.training.metrics import Scores
 
 
 def train(
@@ -144,13 +147,17 @@ def train(
             name,
             f"{100 * scores.accuracy:.2f}",
             f"{100 * scores.macro_f1:.2f}",
+            *(
+                "–" if value is None else f"{100 * value:.2f}"
+                for value in (scores.roc_auc, scores.average_precision)
+            ),
             f"{100 * scores.ece:.2f}",
             f"{scores.nll:.3f}",
         ]
         for name, scores in (("validation", result.val), ("test", result.test))
         if scores is not None
     ]
-    columns = ["nodes", "accuracy, %", "macro-F1, %", "calibration error, %", "NLL"]
+    columns = ["nodes", "accuracy, %", "macro-F1, %", "ROC-AUC, %", "avg. prec., %", "cal. error, %", "NLL"]
     title = f"{spec.backbone} on {spec.dataset}, split {spec.split} ({spec.protocol}), {spec.method.label}"
     print_table(title, columns, lines)
     if result.test is not None:
@@ -172,3 +179,7 @@ def _is_run(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     return isinstance(found, dict) and {"key", "spec", "result"} <= set(found)
+
+
+def _ranking(scores: Scores) -> tuple[float | None, float | None]:
+    return scores.roc_auc, scores.average_precision

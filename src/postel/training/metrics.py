@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from postel.errors import InputError
+from postel.training.ranking import ranking_scores
 
 CALIBRATION_BINS = 15
 
@@ -26,6 +27,10 @@ class Scores:
         majority: The share of the most frequent class: the accuracy of a constant prediction, which a model has to
             beat.
         count: Number of nodes.
+        roc_auc: Area under the ROC curve: of class 1 where there are two classes, else the mean over the classes
+            present, each against all others. None where all nodes are of one class, in results of version 0.1, and
+            for more than 20 million probabilities.
+        average_precision: Average precision, of the same classes.
     """
 
     accuracy: float
@@ -35,10 +40,12 @@ class Scores:
     ece: float
     majority: float
     count: int
+    roc_auc: float | None = None
+    average_precision: float | None = None
 
     def as_dict(self) -> dict[str, float]:
-        """Return the same numbers by name."""
-        return asdict(self)
+        """Return the numbers that there are by name."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 def evaluate(logits: Tensor, index: Tensor, classes: Tensor) -> Scores:
@@ -72,6 +79,7 @@ def evaluate(logits: Tensor, index: Tensor, classes: Tensor) -> Scores:
     named = torch.bincount(predicted, minlength=num_classes).double()
     right = torch.bincount(classes[hits], minlength=num_classes).double()
     kept = present > 0
+    roc_auc, average_precision = ranking_scores(log_p.exp(), classes)
     return Scores(
         accuracy=hits.double().mean().item(),
         macro_f1=(2 * right / (present + named))[kept].mean().item(),
@@ -80,6 +88,8 @@ def evaluate(logits: Tensor, index: Tensor, classes: Tensor) -> Scores:
         ece=calibration_error(confidence, hits),
         majority=int(present.max()) / index.numel(),
         count=index.numel(),
+        roc_auc=roc_auc,
+        average_precision=average_precision,
     )
 
 
