@@ -23,6 +23,7 @@ from postel.paper.estimate import estimate, work_of
 from postel.paper.figures.independence import joint_and_product
 from postel.paper.product import write_product
 from postel.paper.questions import Asked, Options, ask
+from postel.paper.running import run_target
 from postel.paper.table import latex
 from postel.paper.target import find_target, target_names
 from postel.paper.variants import LS, POSTEL, Variant
@@ -77,13 +78,13 @@ def test_every_target_is_tried_here() -> None:
 def test_a_target_runs_and_is_made_again_from_the_store(name: str, shared: Store, tmp_path: Path) -> None:
     target, options = find_target(name), NEEDS.get(name, SMALL)
     assert len(target(options).cells) == COUNTS[name]
-    target(options).run(shared)
+    run_target(target(options), shared)
     product = target(options).render(shared)
     states = [row["state"] for row in product.values.records() if "state" in row]
     assert "not run" not in states and product.values.rows
     assert all(row.get("splits", 1) for row in product.values.records())
     rows = len(shared)
-    target(options).run(shared)
+    run_target(target(options), shared)
     assert len(shared) == rows  # nothing is run twice
     again = target(options).render(Store(shared.path))
     assert again.values.rows == product.values.rows
@@ -107,7 +108,7 @@ def test_an_empty_store_gives_a_product_that_says_so(name: str, tmp_path: Path) 
 
 def test_a_row_of_the_main_table_is_what_the_classifier_gives(shared: Store) -> None:
     options = NEEDS["table-iterations"]
-    find_target("table-iterations")(options).run(shared)
+    run_target(find_target("table-iterations")(options), shared)
     row = find_target("table-main")(replace(options, methods=("postel",))).render(shared)
     found = next(line for line in row.values.records() if line["backbone"] == "gcn")
     scores = []
@@ -119,7 +120,7 @@ def test_a_row_of_the_main_table_is_what_the_classifier_gives(shared: Store) -> 
 
 
 def test_a_variant_keeps_what_it_fixes_and_its_rounds(shared: Store) -> None:
-    find_target("table-ablation")(SMALL).run(shared)
+    run_target(find_target("table-ablation")(SMALL), shared)
     by_variant: dict[str, Any] = {}
     for cell in shared.cells():
         if cell.target == "table-ablation":
@@ -134,7 +135,7 @@ def test_a_variant_keeps_what_it_fixes_and_its_rounds(shared: Store) -> None:
 
 def test_a_sweep_moves_one_parameter_of_the_chosen_setting(shared: Store) -> None:
     target = find_target("figure-sensitivity")
-    target(SMALL).run(shared)
+    run_target(target(SMALL), shared)
     rows = target(SMALL).render(shared).values.records()
     assert (
         [row["parameter"] for row in rows].count("alpha") == [row["parameter"] for row in rows].count("beta") == 10
@@ -153,16 +154,16 @@ def test_a_sweep_moves_one_parameter_of_the_chosen_setting(shared: Store) -> Non
 def test_a_sweep_keeps_to_the_setting_it_was_run_at(tmp_path: Path) -> None:
     store, target = Store(tmp_path / "rows.sqlite"), find_target("figure-sensitivity")
     left_open = Options(datasets=("karate",), backbones=("gcn",), splits=1, max_epochs=2, workers=1)
-    target(left_open).run(store, _quiet())
+    run_target(target(left_open), store, _quiet())
     rows = target(left_open).render(store).values.records()
     assert len(rows) == 21
     # A search that comes later has other settings, and no points.
-    find_target("table-main")(replace(left_open, budget="2")).run(store, _quiet())
+    run_target(find_target("table-main")(replace(left_open, budget="2")), store, _quiet())
     assert target(left_open).render(store).values.records() == rows
 
 
 def test_the_conditional_of_all_labels_is_the_diagnosis(shared: Store) -> None:
-    find_target("figure-neighbors")(SMALL).run(shared)
+    run_target(find_target("figure-neighbors")(SMALL), shared)
     rows = find_target("figure-neighbors")(SMALL).render(shared).values.records()
     truth = diagnose("karate", None).all_labels.conditional
     assert len(rows) == 16
@@ -192,7 +193,7 @@ def test_joint_of_two_neighbors_by_brute_force() -> None:
 def test_counts_of_datasets_agree_with_the_paper(data_root: Path, tmp_path: Path) -> None:
     store, options = Store(tmp_path / "rows.sqlite"), Options(datasets=("texas", "cora"), data_root=str(data_root))
     target = find_target("table-datasets")
-    target(options).run(store)
+    run_target(target(options), store)
     rows = target(options).render(store).values.records()
     assert [(row["dataset"], row["edges"], row["paper's edges"], row["edges difference"]) for row in rows] == [
         ("Texas", 287, 287, 0),
@@ -213,7 +214,7 @@ def test_a_failing_cell_does_not_stop_the_others(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("postel.experiments.search.stored.run_all", broken)
     target, options = find_target("table-main"), replace(SMALL, methods=("ls", "one_hot"))
     options = replace(options, backbones=("gcn",))
-    target(options).run(store)
+    run_target(target(options), store)
     states = {row["method"]: row["state"] for row in target(options).render(store).values.records()}
     assert states == {"uniform": "not run", "one_hot": "run"}
 
@@ -273,7 +274,7 @@ def test_the_estimate_counts_runs_and_learns_from_rows(tmp_path: Path, monkeypat
     assert work_of(_asked(POSTEL, "30m")).minutes == 30.0
     assert work_of(_asked(POSTEL, "400")).trainings <= 400
     small = find_target("table-main")(replace(SMALL, backbones=("gcn",), methods=("ls",)))
-    small.run(store)
+    run_target(small, store)
     after = estimate(cells, store, 2, _never)
     assert after.how.startswith("from rows of this machine in the store for 1 of 1 pair")
     assert 0 < after.seconds != before.seconds
@@ -299,15 +300,15 @@ def test_searches_on_other_splits_are_other_cells_and_never_compared_in_silence(
         product = target(Options(**asked, **changes)).render(store)
         return [record["budget"] for record in product.values.records()]
 
-    target(Options(**asked, methods=("ls",), search_splits=1)).run(store, _quiet())
+    run_target(target(Options(**asked, methods=("ls",), search_splits=1)), store, _quiet())
     (one,) = budgets(methods=("ls",))  # left open, so what there is is shown
     assert "8 trainings: " in one and "on 4 splits" not in one
     assert estimate(target(Options(**asked, methods=("ls",))).cells, store, 1, _fixed_rate).done == 0
-    target(Options(**asked, methods=("ls", "als"))).run(store, _quiet())
+    run_target(target(Options(**asked, methods=("ls", "als"))), store, _quiet())
     assert all("on 4 splits" in text for text in budgets(methods=("ls", "als")))
     assert budgets(methods=("ls", "als"), search_splits=1) == [one, None]
 
-    target(Options(**asked, methods=("sals",), search_splits=1)).run(store, _quiet())
+    run_target(target(Options(**asked, methods=("sals",), search_splits=1)), store, _quiet())
     mixed = target(Options(**asked, methods=("ls", "sals"))).render(store).printed.notes
     assert any("different budgets" in note for note in mixed)
 
@@ -349,7 +350,7 @@ def products(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_products_run_in_batches_on_a_graph_in_ogbs_layout(products: Path, store: Store) -> None:
     options = Options(data_root=str(products), splits=2, max_epochs=20)
     target = find_target("table-products")
-    target(options).run(store)
+    run_target(target(options), store)
     product = target(options).render(store)
     rows = {(row["method"], row["what"]): row for row in product.values.records()}
     assert rows["PosteL", "accuracy, %"]["ours"] > 90 and rows["PosteL", "accuracy, %"]["paper"] == 81.20
@@ -364,4 +365,4 @@ def test_products_run_in_batches_on_a_graph_in_ogbs_layout(products: Path, store
 def test_without_the_data_it_is_told_how_to_get_them(products: Path, store: Store, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     with pytest.raises(InputError, match=r"products\.zip .* unpack it as ogbn_products .* --data-root"):
-        find_target("table-products")(Options(data_root=str(tmp_path / "elsewhere"))).run(store)
+        run_target(find_target("table-products")(Options(data_root=str(tmp_path / "elsewhere"))), store)

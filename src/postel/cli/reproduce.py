@@ -218,10 +218,11 @@ def duration(seconds: float) -> str:
 
 def _run(target: Target, kept: Store, *, quiet: bool) -> None:
     from postel.cli.console import notes
+    from postel.paper.running import run_target
 
     with _watched(quiet) as watch:
         try:
-            target.run(kept, watch)
+            run_target(target, kept, watch)
         except KeyboardInterrupt:
             notes.print(f"interrupted: what was done is kept in {kept.path}; the same command goes on from there")
             raise typer.Exit(130) from None

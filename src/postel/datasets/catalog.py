@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field
 from typing import Literal
 
+from postel.checks import did_you_mean
 from postel.errors import InputError
 
 Counting = Literal["pairs", "half", "entries"]
@@ -263,11 +263,10 @@ def catalog_entry(name: str) -> Entry:
         >>> catalog_entry("corra")
         Traceback (most recent call last):
             ...
-        postel.errors.InputError: there is no dataset 'corra'; did you mean cora, actor? or give ...
+        postel.errors.InputError: there is no dataset 'corra'; did you mean cora or actor? or give ...
     """
     entry = CATALOG.get(name.lower())
     if entry is None:
-        near = difflib.get_close_matches(name.lower(), CATALOG, n=3)
-        hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(CATALOG)};"
-        raise InputError(f"there is no dataset {name!r}; {hint} or give the path of a graph file (.npz)")
+        hint = did_you_mean(name, CATALOG) or f"there are {', '.join(CATALOG)}; "
+        raise InputError(f"there is no dataset {name!r}; {hint}or give the path of a graph file (.npz)")
     return entry

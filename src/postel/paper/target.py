@@ -1,25 +1,23 @@
-"""A target of ``postel reproduce``: what it asks, how that is run, and what is made of the answers."""
+"""A target of ``postel reproduce``: what it asks, and what is made of the answers."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar
 
 from postel.checks import did_you_mean
 from postel.errors import InputError
 from postel.experiments.budget import Budget
 from postel.experiments.results import Row
-from postel.experiments.running.executor import run_all
-from postel.experiments.search.stored import tune_dataset
 from postel.experiments.store import Store
 from postel.experiments.store.measured import Measurements
 from postel.experiments.store.reader import Reader
-from postel.paper import figures, tables
 from postel.paper.product import Product
 from postel.paper.questions import STANDARD, Asked, Options, ask
 from postel.paper.variants import Variant
@@ -74,6 +72,8 @@ class Target(ABC):
     budget: ClassVar[Budget] = STANDARD
     #: Whether cells that are not searched have the published settings of their dataset.
     published_settings: ClassVar[bool] = False
+    #: Whether its cells are run by searches; otherwise :meth:`measure` makes them.
+    runs_cells: ClassVar[bool] = True
     #: What it needs of each dataset beside cells: a function of its name and of the folder of graph files.
     per_dataset: ClassVar[Any] = None
 
@@ -137,17 +137,6 @@ class Target(ABC):
             if value is not None:
                 Measurements(store).put(self.name, name, value)
 
-    def run(self, store: Store, watch: Watch | None = None) -> None:
-        """Runs what is asked and not there yet; afterwards :meth:`render` has all it needs.
-
-        Args:
-            store: Where results are kept.
-            watch: Who is told of progress.
-        """
-        watch = watch or Watch()
-        run_cells(self.cells, self.options, store, watch, self.name)
-        self.measure(store, watch)
-
     def render(self, store: Store) -> Product:
         """Returns the table or figure of what is in the store; nothing is run, and what is missing is marked.
 
@@ -165,66 +154,6 @@ class Target(ABC):
         """
 
 
-def run_cells(cells: Sequence[Asked], options: Options, store: Store, watch: Watch, target: str) -> None:
-    """Runs what is not in the store yet, in its order; what takes over the setting of another comes last.
-
-    Args:
-        cells: What is asked.
-        options: How to run it.
-        store: Where results are kept.
-        watch: Who is told of progress.
-        target: What it is run for.
-    """
-    searched = [asked for asked in cells if asked.base is None]
-    known = [cell for cell in store.cells() if cell.target == target]
-    for number, asked in enumerate(searched):
-        watch.on_cell(number, len(cells), asked)
-        if not any(map(asked.is_done_by, known)):
-            _run_cell(asked, options, store, watch, target)
-    reader, specs = Reader(store), []
-    moved = [asked for asked in cells if asked.base is not None]
-    for asked in moved:
-        base = asked.base.answer(reader) if asked.base is not None else None
-        specs += [] if base is None else asked.taken_over(base)
-    if specs:
-        watch.on_cell(len(searched), len(cells), moved[0])
-        run_all(
-            specs,
-            workers=options.workers,
-            data_root=options.data_root,
-            store=store,
-            on_row=watch.on_row,
-            scheduler=options.scheduler,
-        )
-
-
-def _run_cell(asked: Asked, options: Options, store: Store, watch: Watch, target: str) -> None:
-    """Choose the setting of one cell and run it; if none of its runs succeeds, say so and go on."""
-    failed, question = len(store.failures()), asked.question
-    try:
-        tune_dataset(
-            question.dataset,
-            question.backbone,
-            asked.variant.text,
-            protocol=question.protocol,
-            splits=question.splits,
-            search_splits=question.search_splits or None,
-            budget=asked.budget,
-            store=store,
-            workers=options.workers,
-            scheduler=options.scheduler,
-            data_root=options.data_root,
-            pseudo_labels=question.pseudo_labels,
-            fixed=dict(question.fixed),
-            target=target,
-            on_row=watch.on_row,
-        )
-    except InputError as error:
-        if len(store.failures()) == failed:
-            raise
-        watch.on_step(str(error))
-
-
 def target_names() -> list[str]:
     """Returns the names of all tables and figures, tables first.
 
@@ -234,8 +163,8 @@ def target_names() -> list[str]:
     """
     return [
         f"{kind}-{module.name.replace('_', '-')}"
-        for kind, folder in (("table", tables), ("figure", figures))
-        for module in pkgutil.iter_modules(folder.__path__)
+        for kind in ("table", "figure")
+        for module in pkgutil.iter_modules([str(Path(__file__).with_name(f"{kind}s"))])
         if not module.name.startswith("_")
     ]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from postel.errors import InputError, require_extra
+from postel.scale.java_process import end_java_process, has_java_process
 from postel.scale.request import Request
 
 _OLDEST_JAVA = 17
@@ -50,7 +51,7 @@ def spark_session(request: Request, folder: Path) -> Iterator[Any]:
     master = request.master or "local[*]"
     check_master(master)
     check_java()
-    fresh = require_extra("pyspark", "spark").SparkContext._gateway is None
+    fresh = not has_java_process()
     with _environment(_variables(master)):
         builder = sql.SparkSession.builder.appName("postel smooth").master(master)
         for name, value in {**_settings(request, master, folder), **request.spark_conf}.items():
@@ -68,22 +69,7 @@ def spark_session(request: Request, folder: Path) -> Iterator[Any]:
                 session.stop()
             if fresh:
                 with contextlib.suppress(Exception):
-                    _end_java()
-
-
-def _end_java() -> None:
-    """End the Java process that this job started, and with it all that it holds.
-
-    Spark keeps it for a next session, with the first one's memory and folders: those are gone by then.
-    """
-    context = require_extra("pyspark", "spark").SparkContext
-    gateway, context._gateway, context._jvm = context._gateway, None, None
-    if gateway is not None:
-        gateway.shutdown()
-        # It ends when its input does.
-        gateway.proc.stdin.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            gateway.proc.wait(timeout=30)
+                    end_java_process()
 
 
 def check_java() -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from postel.errors import InputError, require_extra
+from postel.scale.java_process import hadoop_configuration, hadoop_path
 from postel.scale.output import check_free
 from postel.scale.tables import WHOLE_NUMBER, Table, misread
 
@@ -132,11 +133,11 @@ def placed_by_spark(spark: Any, out: str, *, overwrite: bool = False, inputs: Se
     Raises:
         InputError: If Spark cannot use the address, or something is there that may not be replaced.
     """
-    hadoop = spark._jvm.org.apache.hadoop.fs.Path
+    hadoop = hadoop_path(spark)
     final = hadoop(out.rstrip("/"))
     part = hadoop(final.getParent(), f".{final.getName()}.{uuid.uuid4().hex[:8]}.part")
     try:
-        system = final.getFileSystem(spark._jsc.hadoopConfiguration())
+        system = final.getFileSystem(hadoop_configuration(spark))
         there = system.exists(final)
     except Exception as error:
         reason = " ".join(str(error).split())[:200]

@@ -46,6 +46,7 @@ class TableProducts(Target):
     protocol = "public"
     splits = 3
     budget = FIXED
+    runs_cells = False
 
     def questions(self, options: Options) -> list[Asked]:
         """Returns one question per method, each with as many seeds as there are splits elsewhere.
@@ -66,14 +67,14 @@ class TableProducts(Target):
         """Epochs at most."""
         return self.options.max_epochs or _EPOCHS
 
-    def run(self, store: Store, watch: Watch | None = None) -> None:
+    def measure(self, store: Store, watch: Watch) -> None:
         """Trains each seed of each method that is not kept yet, and times soft labels.
 
         Args:
             store: Where results are kept.
             watch: Who is told of progress.
         """
-        watch, kept = watch or Watch(), Measurements(store)
+        kept = Measurements(store)
         run = [asked for asked in self.cells if asked.variant is not ALS]
         todo = [(asked, seed) for asked in run for seed in asked.question.splits]
         todo = [(asked, seed) for asked, seed in todo if kept.get(self.name, self._key(asked, seed)) is None]
