@@ -38,7 +38,7 @@ def write_tables(folder):
 with tempfile.TemporaryDirectory() as temporary:
     tables = sys.argv[1:3] if len(sys.argv) > 2 else write_tables(Path(temporary))
     path = Path(temporary) / "graph.npz"
-    graph = convert(*tables, path)
+    graph = convert(*tables, path, directed=False)  # links have no direction
     print(f"{graph.num_nodes} nodes, {int((graph.y < 0).sum())} without label, classes {graph.class_names}")
     methods = [MethodSpec.parse(text) for text in METHODS]
     specs = comparison_specs(str(path), methods, range(SPLITS), protocol="stratified", lr=0.05, max_epochs=120)

@@ -25,9 +25,16 @@ def paths(tmp_path):
 
 
 def test_the_file_that_is_written_loads(paths):
-    result = CliRunner().invoke(app, [*paths, "--label", "topic"], catch_exceptions=False)
+    result = CliRunner().invoke(app, [*paths, "--label", "topic", "--undirected"], catch_exceptions=False)
     assert result.exit_code == 0 and "3 nodes, 4 entries (both ways), 1 features, classes x, y" in result.stdout
     assert load_dataset(paths[2], None).edge_index.tolist() == [[0, 1, 1, 2], [1, 0, 2, 1]]
+
+
+def test_links_stay_as_listed_by_default_and_that_is_told(paths):
+    result = CliRunner().invoke(app, [*paths, "--label", "topic"], catch_exceptions=False)
+    assert "3 nodes, 2 entries (2 of them one way)" in result.stdout
+    assert "convert again with --undirected" in result.stderr
+    assert load_dataset(paths[2], None).edge_index.tolist() == [[0, 1], [1, 2]]
 
 
 def test_json_has_the_fingerprint(paths):

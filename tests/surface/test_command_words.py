@@ -101,3 +101,10 @@ def test_old_spellings_are_still_taken(here: Here, tmp_path: Path) -> None:
 
 
 DRY = ("--dry-run", "--json", "--budget", "fixed", "--splits", "1", "--max-epochs", "1")
+
+
+def test_links_are_taken_as_listed_by_convert_and_smooth_alike() -> None:
+    for name in ("convert", "smooth"):
+        (option,) = (each for each in COMMANDS[name].params if "--undirected" in each.opts)
+        assert option.secondary_opts == ["--directed"] and not option.default
+        assert "as listed, which is the default" in option.help

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from postel.cli.console import out, print_json
+from postel.cli.console import notes, out, print_json
 from postel.cli.options import Json, Overwrite
+
+if TYPE_CHECKING:
+    from postel.datasets.storage import StoredGraph
 
 Files = Annotated[
     list[Path],
@@ -45,7 +48,15 @@ Separator = Annotated[
         show_default=False,
     ),
 ]
-Directed = Annotated[bool, typer.Option("--directed", help="Keep links as they are; otherwise they go both ways.")]
+Undirected = Annotated[
+    bool | None,
+    typer.Option(
+        "--undirected/--directed",
+        help="Let links go both ways, repeated ones merged, or keep them as listed, which is the default as in "
+        "postel smooth. The collection's graphs go both ways by default.",
+        show_default=False,
+    ),
+]
 
 
 def convert(
@@ -57,13 +68,13 @@ def convert(
     split: Split = "split",
     split_table: SplitTable = None,
     separator: Separator = None,
-    directed: Directed = False,
+    undirected: Undirected = None,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Make a graph file from an edge list and a node table; its path can be used wherever a dataset's name can.
 
-    Example: postel convert links.csv pages.csv web.npz --label topic
+    Example: postel convert links.csv pages.csv web.npz --label topic --undirected
     Example: postel convert roman_empire.npz roman-empire.npz
     """
     from postel.datasets.storage.conversion import convert as convert_tables
@@ -72,7 +83,7 @@ def convert(
 
     graph_file = files[-1]
     if len(files) == 2 and files[0].suffix == ".npz":
-        graph = convert_collection(files[0], graph_file, directed=directed, overwrite=overwrite)
+        graph = convert_collection(files[0], graph_file, directed=undirected is False, overwrite=overwrite)
     elif len(files) == 3:
         graph = convert_tables(
             files[0],
@@ -85,7 +96,7 @@ def convert(
             split=split,
             split_table=split_table,
             separator=separator,
-            directed=directed,
+            directed=not undirected,
             overwrite=overwrite,
         )
     else:
@@ -109,7 +120,8 @@ def convert(
     if json:
         print_json(summary)
         return
-    ways = "as listed" if directed else "both ways"
+    one_way = _one_way_entries(graph)
+    ways = f"{one_way:,} of them one way" if one_way else "both ways"
     count = sum(splits.values())
     out.print(
         f"{graph_file}: {graph.num_nodes:,} nodes, {entries:,} entries ({ways}), "
@@ -117,3 +129,18 @@ def convert(
         + (f", {count} split{'s' * (count > 1)} (--protocol public)" if count else ""),
         soft_wrap=True,
     )
+    if one_way and not undirected:
+        notes.print(
+            "note: a network and soft labels use a link in its own direction only; if links have no direction, "
+            "convert again with --undirected",
+            soft_wrap=True,
+        )
+
+
+def _one_way_entries(graph: StoredGraph) -> int:
+    """Count the entries whose way back is not listed."""
+    import numpy as np
+
+    source, target = graph.edge_index
+    there = np.unique(source * graph.num_nodes + target)
+    return int((~np.isin(target * graph.num_nodes + source, there)).sum())

@@ -60,7 +60,7 @@ def smooth(
     undirected: bool = typer.Option(
         False,
         "--undirected/--directed",
-        help="Count each row of edges both ways, or as listed.",
+        help="Count each row of edges both ways, or as listed, which is the default as in postel convert.",
         rich_help_panel=_TABLES,
     ),
     nodes: Annotated[

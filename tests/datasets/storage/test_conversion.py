@@ -22,7 +22,7 @@ def tables(tmp_path):
 
 
 def test_two_tables_become_a_graph_file(tables):
-    graph = convert(*tables, **NAMES)
+    graph = convert(*tables, **NAMES, directed=False)
     assert graph.edge_index.tolist() == [[0, 1, 1, 2, 2], [1, 0, 2, 1, 2]]
     assert graph.x.toarray().tolist() == [[1.5, 0], [0, 2], [3, 1], [0, 0]]
     assert graph.y.tolist() == [0, 1, -1, 0] and graph.class_names == ("news", "sport")
@@ -36,8 +36,8 @@ def test_two_tables_become_a_graph_file(tables):
     assert torch.equal(data.x, torch.from_numpy(graph.x.toarray()))
 
 
-def test_directed_links_stay_as_listed(tables):
-    assert convert(*tables, **NAMES, directed=True).edge_index.tolist() == [[0, 1, 2, 0], [1, 2, 2, 1]]
+def test_links_stay_as_listed_by_default(tables):
+    assert convert(*tables, **NAMES).edge_index.tolist() == [[0, 1, 2, 0], [1, 2, 2, 1]]
 
 
 def test_parquet_and_csv_give_the_same_graph(tables):
@@ -55,7 +55,7 @@ def test_numbers_may_name_nodes_and_classes(tables):
     links, nodes, out = tables
     nodes.write_text("node,label\n30,7\n10,2\n20,7\n")
     links.write_text("source,target\n10,30\n")
-    graph = convert(links, nodes, out)
+    graph = convert(links, nodes, out, directed=False)
     assert graph.edge_index.tolist() == [[0, 1], [1, 0]]
     assert graph.y.tolist() == [1, 0, 1] and graph.class_names == ("2", "7")
     # Without features a node's degree stands in.

@@ -30,7 +30,7 @@ def convert(
     split: str = "split",
     split_table: str | os.PathLike[str] | None = None,
     separator: str | None = None,
-    directed: bool = False,
+    directed: bool = True,
     overwrite: bool = False,
 ) -> StoredGraph:
     """Convert an edge table and a node table to a graph file.
@@ -53,7 +53,7 @@ def convert(
             columns above, or one row per node and split with ``node``, ``split`` (its number) and ``part``.
         separator: What stands between the fields of text files; without it a comma, or a tab for .tsv and for .txt
             with a tab in its first line.
-        directed: Whether links are kept one way; they are taken both ways otherwise.
+        directed: Whether links are kept as listed; otherwise they go both ways and repeated ones are merged.
         overwrite: Whether a graph file that is there may be replaced.
 
     Returns:
