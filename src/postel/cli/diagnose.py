@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import shlex
 import warnings
 from contextlib import ExitStack
 from pathlib import Path
@@ -39,7 +41,7 @@ def diagnose(
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
-    """Tell what a graph and its labels are like, and whether posterior smoothing will help.
+    """Tell what a graph and its labels are like, what to expect of posterior smoothing, and what to try first.
 
     Homophily and the like use all labels; prior, conditional and posterior use training labels only.
 
@@ -70,6 +72,7 @@ def diagnose(
         print_json(found.to_dict())
         return
     _print(found)
+    _print_advice(found, graph, data_root)
 
 
 def _print(found: Diagnosis) -> None:
@@ -119,6 +122,27 @@ def _print(found: Diagnosis) -> None:
     out.print(Text.assemble(("Verdict", "bold"), f": {found.verdict}"), soft_wrap=True)
     if found.training:
         out.print(found.training.calibration, soft_wrap=True)
+
+
+def _print_advice(found: Diagnosis, graph: str, data_root: str | None) -> None:
+    if found.advice.warning is not None:
+        out.print(Text.assemble(("Beware", "bold"), f": {found.advice.warning}"), soft_wrap=True)
+    out.print(Text.assemble(("Try first", "bold"), ":"))
+    out.print(f"    {_command(found, graph, data_root)}", soft_wrap=True)
+
+
+def _command(found: Diagnosis, graph: str, data_root: str | None) -> str:
+    """Return the comparison to run first, as a line for a shell."""
+    words = ["postel", "compare", graph, "-m", ",".join(found.advice.methods)]
+    if found.protocol not in (None, "paper"):
+        words += ["--protocol", str(found.protocol)]
+    if found.recipe not in (None, "paper"):
+        words += ["--recipe", str(found.recipe)]
+    if found.protocol == "public":
+        words += ["--splits", "1"]
+    if data_root is not None and data_root != os.environ.get("POSTEL_DATA"):
+        words += ["--data-root", data_root]
+    return shlex.join(words)
 
 
 def _print_classes(found: Diagnosis) -> None:

@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 from postel import statistics
 from postel.calibration import Exponents, fit_exponents
 from postel.datasets.diagnosis import measures
+from postel.datasets.diagnosis.advice import Advice, advise
 from postel.datasets.diagnosis.result import AllLabels, Diagnosis, Evaluation, Structure, TrainingLabels
 from postel.datasets.diagnosis.verdict import verdict, what_exponents_say
 from postel.datasets.load import load_dataset
@@ -81,6 +82,7 @@ def diagnose(
         training=training,
         evaluation=evaluation,
         verdict=_sentence(all_labels, training),
+        advice=_advice(all_labels, training, num_classes),
     )
 
 
@@ -206,6 +208,18 @@ def _evaluation(graph: Data, y: Tensor, num_classes: int) -> Evaluation:
 
 def _absent(counts: Tensor) -> list[int]:
     return (counts == 0).nonzero().view(-1).tolist()
+
+
+def _advice(all_labels: AllLabels, training: TrainingLabels | None, num_classes: int) -> Advice:
+    if training is None:
+        return advise(measures.contrast(torch.tensor(all_labels.conditional, dtype=torch.float64)))
+    return advise(
+        training.contrast,
+        score=training.posterior_best_is_true_with_neighbors,
+        constant_score=training.largest_class_share,
+        without_neighbor=training.without_labelled_neighbor,
+        nodes_per_class=training.train / num_classes,
+    )
 
 
 def _sentence(all_labels: AllLabels, training: TrainingLabels | None) -> str:

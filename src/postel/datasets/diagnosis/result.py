@@ -7,6 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from postel.datasets.diagnosis.advice import Advice
+
 
 @dataclass(frozen=True)
 class Structure:
@@ -141,6 +143,7 @@ class Diagnosis:
         training: What the method sees; None for a graph without a split.
         evaluation: What the split makes of the test; None for a graph without a split.
         verdict: What to expect, in one sentence.
+        advice: What to compare first, and a warning where soft labels did harm.
     """
 
     name: str
@@ -155,6 +158,7 @@ class Diagnosis:
     training: TrainingLabels | None
     evaluation: Evaluation | None
     verdict: str
+    advice: Advice
 
     def to_dict(self) -> dict[str, Any]:
         """Return the diagnosis as plain values that fit into JSON; what is not defined is None."""
