@@ -17,6 +17,7 @@ from markdown_it import MarkdownIt
 from myst_parser.slugs import github_slugify
 
 from postel.cli.app import app
+from postel.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
@@ -81,6 +82,8 @@ def complaint(words: list[str], whole: bool) -> str | None:
         if name not in command.commands:
             return f"there is no command {name}"
         command = command.commands[name]
+    if "sgc" in words:  # the network that the page on extending adds
+        words = [{"sgc": "gcn"}.get(word, word) for word in words]
     try:
         command.make_context(command.name or "postel", list(words))
     except typer.Exit:
@@ -89,6 +92,8 @@ def complaint(words: list[str], whole: bool) -> str | None:
         if type(error).__name__ == "MissingParameter" and not whole:
             return None
         return f"{command.name}: {error.format_message()}"
+    except InputError as error:
+        return f"{command.name}: {error}"
     return None
 
 

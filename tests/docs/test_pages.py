@@ -39,6 +39,19 @@ def test_the_worked_examples_of_the_method_give_what_they_show() -> None:
     assert runner.tries > 10 and runner.failures == 0
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["README.md", "docs/recipes.md", "docs/coming_from.md"])
+def test_the_python_blocks_of_a_page_run_in_their_order(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    session: dict[str, object] = {"__name__": "page"}
+    for block in blocks((ROOT / name).read_text(encoding="utf-8"), "python"):
+        quick = block.text.replace("pseudo_labels=True)", "pseudo_labels=True, max_epochs=20)")
+        quick = quick.replace("budget=200", "budget=4, workers=1, fixed={'max_epochs': 10}")
+        exec(compile("\n" * (block.line - 1) + quick, name, "exec"), session)
+
+
 def test_the_checkers_find_what_is_wrong(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
@@ -51,13 +64,13 @@ Run `postel smooth` or `postel smoothen --out x`.
 
     THREADS=1 postel smooth --edges a --labels b --out c \\
         --no-such-option    # a comment
-    postel train karate && postel train
+    postel diagnose karate && postel diagnose
     python benchmarks/epoch.py
 
     method   accuracy
     postel       78.4
 
-    postel train
+    postel diagnose
 
 ```python
 print("fine")
@@ -72,7 +85,7 @@ print("fine")
     assert len(lines) == 6
     assert told[0] is not None and "--no-such-option" in told[0]
     assert told[1] is None
-    assert told[2] is not None and "DATASET" in told[2].upper()
+    assert told[2] is not None and "Missing argument" in told[2]
     assert told[3] == told[2]
     assert told[4:] == [None, "there is no command smoothen"]
     assert [block.line for block in blocks(page.read_text(encoding="utf-8"), "python")] == [19]
