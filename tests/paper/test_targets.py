@@ -266,7 +266,7 @@ def test_the_estimate_counts_runs_and_learns_from_rows(tmp_path: Path, monkeypat
     assert before.seconds == pytest.approx(sum(one.trainings for one in work) * 400 * 0.01)
     assert before.how == (
         "from epochs measured on this machine on 2026-01-31 for 1 of 1 pair of dataset and backbone; "
-        "400 epochs a training are assumed for 1 of which the store has none"
+        "400 epochs per training are assumed for 1 of which the store has none"
     )
     stand_in = estimate(cells, store, 1, lambda *_: Rate(0.01, True, "2026-01-31"))
     assert "on random graphs of the published size on 2026-01-31 for 1 whose dataset is not" in stand_in.how

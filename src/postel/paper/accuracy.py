@@ -65,7 +65,7 @@ class Entry:
         return NOTHING if self.paper is None else str(self.paper)
 
     def gain(self, base: Entry) -> Gain | None:
-        """Returns what ours gains over another entry on the splits that both have; None if one was not run.
+        """Return what ours gains over another entry on the splits that both have; None if one was not run.
 
         Args:
             base: The other entry.
@@ -73,7 +73,7 @@ class Entry:
         return self.cell.accuracy.gain_over(base.cell.accuracy) if self.cell and base.cell else None
 
     def paper_gain(self, base: Entry) -> float | None:
-        """Returns the difference of the paper's figures; None if it lacks one.
+        """Return the difference of the paper's figures; None if it lacks one.
 
         Args:
             base: The other entry.
@@ -87,7 +87,7 @@ class AccuracyTable(Target):
     notes: ClassVar[tuple[str, ...]] = ()
 
     def paper(self, asked: Asked) -> Published | None:
-        """Returns the paper's figure for a question of the table; None if it has none.
+        """Return the paper's figure for a question of the table; None if it has none.
 
         Args:
             asked: The question.
@@ -95,18 +95,18 @@ class AccuracyTable(Target):
         return None
 
     def entries(self, reader: Reader) -> list[Entry]:
-        """Returns an entry for each of its questions.
+        """Return an entry for each of its questions.
 
         Args:
-            reader: What a store has.
+            reader: The store's reader.
         """
         return [Entry(asked, asked.answer(reader), self.paper(asked)) for asked in self.cells]
 
     def make(self, reader: Reader) -> Product:
-        """Returns the table as values, as lines, and with one column per dataset.
+        """Return the table as values, as lines, and with one column per dataset.
 
         Args:
-            reader: What a store has.
+            reader: The store's reader.
         """
         entries = self.entries(reader)
         bases = {entry.asked.place: entry for entry in entries if entry.asked.variant.method == "one_hot"}
@@ -124,7 +124,7 @@ class GcnTable(AccuracyTable):
     """A table of accuracies of GCN, whose figures of the paper are in a file of the table's name."""
 
     def paper(self, asked: Asked) -> Published | None:
-        """Returns the paper's figure, by variant and dataset.
+        """Return the paper's figure, by variant and dataset.
 
         Args:
             asked: The question.

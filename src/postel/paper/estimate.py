@@ -47,7 +47,7 @@ class Estimate:
 
 
 def estimate(cells: Sequence[Asked], store: Store, workers: int, rates: Rates) -> Estimate:
-    """What is left to do of ``cells``, and how long that takes here.
+    """Estimate what is left to do of some cells, and how long that takes on this machine.
 
     A run is one split of one setting; with pseudo-labels or a teacher it takes several trainings.
 
@@ -105,7 +105,7 @@ class Work:
 
 
 def work_of(asked: Asked) -> Work:
-    """Returns what the search for an answer and the runs of the chosen setting take, about.
+    """Estimate what the search for an answer and the runs of the chosen setting take.
 
     Args:
         asked: What is asked, and the budget to spend.
@@ -139,7 +139,7 @@ def work_of(asked: Asked) -> Work:
 
 
 def trainings_of(asked: Asked) -> float:
-    """Returns how many trainings a run takes, on average.
+    """Return how many trainings a run takes, on average.
 
     Args:
         asked: What is asked.
@@ -163,7 +163,7 @@ def _nodes(dataset: str) -> int:
 
 
 def _seen(store: Store, known: Sequence[Cell]) -> dict[tuple[str, str], tuple[float | None, float | None]]:
-    """Seconds an epoch and epochs a training by dataset and backbone, from a few rows of each cell.
+    """Return seconds per epoch and epochs per training by dataset and backbone, from a few rows of each cell.
 
     Another machine's rows do not tell the seconds, and runs cut short by hand not the epochs.
     """
@@ -201,9 +201,9 @@ def _how(sources: Mapping[tuple[str, str], Rate | None], guessed: int) -> str:
             "whose dataset is not at hand"
         )
     pairs = "pair" if len(sources) == 1 else "pairs"
-    told = f"from {', '.join(parts)} of {len(sources)} {pairs} of dataset and backbone"
-    assumed = f"; {_EPOCHS} epochs a training are assumed for {guessed} of which the store has none"
-    return told + (assumed if guessed else "")
+    basis = f"from {', '.join(parts)} of {len(sources)} {pairs} of dataset and backbone"
+    assumed = f"; {_EPOCHS} epochs per training are assumed for {guessed} of which the store has none"
+    return basis + (assumed if guessed else "")
 
 
 def _since(rates: Sequence[Rate]) -> str:

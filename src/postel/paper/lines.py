@@ -65,7 +65,7 @@ class Line:
 
 
 def lines_of(cells: Sequence[Cell]) -> list[Line]:
-    """Returns a line for every cell, numbered from 0.
+    """Return a line for every cell, numbered from 0.
 
     Args:
         cells: Cells with their rows.

@@ -1,4 +1,4 @@
-"""How the paper calls things, and in which order."""
+"""The paper's names of datasets and backbones, and their order in its tables."""
 
 from __future__ import annotations
 
@@ -25,18 +25,32 @@ BACKBONES = tuple(_BACKBONES)
 
 
 def dataset_label(name: str) -> str:
-    """The paper's spelling of a dataset.
+    """Return the paper's spelling of a dataset.
 
-    >>> dataset_label("citeseer"), dataset_label("texas"), dataset_label("ogbn-products")
-    ('CiteSeer', 'Texas', 'ogbn-products')
+    Args:
+        name: The dataset's name.
+
+    Returns:
+        The label; the name itself if the paper does not have the dataset.
+
+    Example:
+        >>> dataset_label("citeseer"), dataset_label("texas"), dataset_label("ogbn-products")
+        ('CiteSeer', 'Texas', 'ogbn-products')
     """
     return _DATASETS.get(name, name.capitalize() if name in DATASETS else name)
 
 
 def backbone_label(name: str) -> str:
-    """The paper's spelling of a backbone.
+    """Return the paper's spelling of a backbone.
 
-    >>> backbone_label("gprgnn")
-    'GPR-GNN'
+    Args:
+        name: The backbone's name.
+
+    Returns:
+        The label; the name itself if the paper does not have the backbone.
+
+    Example:
+        >>> backbone_label("gprgnn")
+        'GPR-GNN'
     """
     return _BACKBONES.get(name, name)

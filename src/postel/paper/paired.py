@@ -37,13 +37,13 @@ class PairedTable(Target):
 
     @abstractmethod
     def graphs(self) -> Mapping[str, tuple[str, ...]]:
-        """Returns the datasets by protocol."""
+        """Return the datasets by protocol."""
 
     def questions(self, options: Options) -> list[Asked]:
-        """Returns a question for every method and network on every graph under its protocol.
+        """Return a question for every method and network on every graph under its protocol.
 
         Args:
-            options: What the user chose.
+            options: The user's options.
         """
         options = replace(options, budget=options.budget or "fixed")
         variants = options.chosen_variants(self.variants, others=self.any_method)
@@ -55,10 +55,10 @@ class PairedTable(Target):
         ]
 
     def make(self, reader: Reader) -> Product:
-        """Returns the table.
+        """Return the table.
 
         Args:
-            reader: What a store has.
+            reader: The store's reader.
         """
         plain = {_place(asked): asked for asked in self.cells if asked.variant.method == BASELINE}
         values = [

@@ -1,4 +1,4 @@
-"""What a target makes, and the files it is written to."""
+"""The result of a target, a table with or without figures, and the files it is written to."""
 
 from __future__ import annotations
 
@@ -24,11 +24,14 @@ _NOTE = ".postel.json"
 
 @dataclass(frozen=True)
 class Product:
-    """A table or figure, made of rows.
+    """A table or figure, made of cells.
 
-    ``values`` are the numbers, one fact a column (CSV, JSON); ``lines`` what is printed of them; ``matrix`` the
-    shape that the paper gave them (LaTeX). The last two are ``values`` where nothing else is needed. Figures are
-    by the suffix of their file's name.
+    Args:
+        name: The target's name.
+        values: The numbers, one fact per column, for CSV and JSON.
+        lines: What is printed of them; ``values`` if None.
+        matrix: The numbers in the shape of the paper's table, for LaTeX; ``lines`` if None.
+        figures: Figures by the suffix of their file's name.
     """
 
     name: str
@@ -38,7 +41,14 @@ class Product:
     figures: dict[str, Figure] = field(default_factory=dict)
 
     def with_note(self, note: str) -> Product:
-        """The same with ``note`` under every table."""
+        """Return the same product with one more note under every table.
+
+        Args:
+            note: The note.
+
+        Returns:
+            The product.
+        """
         return replace(
             self,
             values=self.values.noted(note),
@@ -53,12 +63,15 @@ class Product:
 
 
 def check_place(name: str, folder: Path, *, overwrite: bool = False) -> None:
-    """Raises one clear sentence if what a target makes could not be written to ``folder``, before it is made.
+    """Check before a target is run that its files can be written.
 
     Args:
         name: The target's name.
         folder: Where its files will go.
-        overwrite: Whether files that are there may be replaced whoever made them.
+        overwrite: Whether existing files may be replaced, whoever made them.
+
+    Raises:
+        InputError: If a file exists that must not be replaced, or the folder cannot be written.
     """
     paths = [folder / f"{name}.{ending}" for ending in _ENDINGS]
     _check_unchanged(paths, folder, overwrite)
@@ -67,21 +80,21 @@ def check_place(name: str, folder: Path, *, overwrite: bool = False) -> None:
 
 
 def write_product(product: Product, folder: Path, *, overwrite: bool = False) -> list[Path]:
-    """Writes a product's files: the table as text, Markdown, CSV and LaTeX, figures as PNG and SVG.
+    """Write a product's files: the table as text, Markdown, CSV and LaTeX, figures as PNG and SVG.
 
-    Files that were made so before are made anew. One that somebody changed since, or that came from elsewhere, is
-    replaced only if asked: a note in the folder (``.postel.json``) holds what was written.
+    Files that an earlier run wrote are replaced. A file that was changed since, or that came from elsewhere, is
+    replaced only with ``overwrite``: a file in the folder (``.postel.json``) records what was written.
 
     Args:
-        product: What was made.
-        folder: Where the files go; it is made if it is not there.
-        overwrite: Whether files that are there may be replaced whoever made them.
+        product: The product.
+        folder: Where the files go; it is made if it does not exist.
+        overwrite: Whether existing files may be replaced, whoever made them.
 
     Returns:
         The files.
 
     Raises:
-        InputError: If a file is there that is not to be replaced.
+        InputError: If a file exists that must not be replaced.
     """
     shaped = product.matrix or product.printed
     markdowns = [shaped] if shaped is product.printed else [shaped, product.printed]
@@ -118,7 +131,7 @@ def _check_unchanged(paths: Sequence[Path], folder: Path, overwrite: bool) -> No
 
 
 def _made(folder: Path) -> dict[str, str]:
-    """What was written to ``folder`` before: a digest by name."""
+    """Return what was written to the folder before: a digest by file name."""
     try:
         made = json.loads((folder / _NOTE).read_text(encoding="utf-8"))["made"]
     except (OSError, ValueError, KeyError, TypeError):

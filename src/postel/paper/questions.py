@@ -16,7 +16,7 @@ from postel.experiments.spec import MethodSpec, RunSpec
 from postel.experiments.store.reader import Reader
 from postel.paper.variants import Variant, parse_variant
 
-#: The search that tables take unless told otherwise: the standard rungs, the same for every method.
+#: The search that tables take by default: the standard rungs, the same for every method.
 STANDARD = Budget("standard")
 FIXED = Budget("fixed")
 
@@ -54,7 +54,7 @@ class Options:
         data_root: Folder of graph files to look in first.
 
     Raises:
-        InputError: If the budget is none.
+        InputError: If the budget cannot be read.
     """
 
     datasets: tuple[str, ...] | None = None
@@ -74,7 +74,7 @@ class Options:
             Budget.parse(self.budget)
 
     def chosen_datasets(self, default: Sequence[str]) -> tuple[str, ...]:
-        """Returns the datasets, checked.
+        """Return the datasets, checked.
 
         Args:
             default: Those to take where the user names none.
@@ -86,7 +86,7 @@ class Options:
         return tuple(_dataset(name) for name in self.datasets or default)
 
     def chosen_backbones(self, default: Sequence[str]) -> tuple[str, ...]:
-        """Returns the backbones, checked.
+        """Return the backbones, checked.
 
         Args:
             default: Those to take where the user names none.
@@ -97,7 +97,7 @@ class Options:
         return chosen
 
     def chosen_variants(self, offered: Sequence[Variant], *, others: bool = False) -> tuple[Variant, ...]:
-        """Returns the methods, checked.
+        """Return the methods, checked.
 
         Args:
             offered: Those to take where the user names none.
@@ -159,7 +159,7 @@ class Asked:
         return self.backbone, self.dataset
 
     def search_splits(self, splits: int) -> int:
-        """Returns on how many splits its search compares settings: all of them unless told otherwise.
+        """Return on how many splits its search compares settings: all of them by default.
 
         Args:
             splits: On how many splits the chosen setting is run.
@@ -167,7 +167,7 @@ class Asked:
         return 0 if self.budget == FIXED else min(self.question.search_splits or splits, splits)
 
     def is_done_by(self, cell: Cell) -> bool:
-        """Returns whether ``cell`` leaves nothing to run: the same budget to the letter, and every split.
+        """Tell whether a cell leaves nothing to run: it has exactly the same budget, and every split.
 
         Args:
             cell: A cell of a store.
@@ -177,10 +177,10 @@ class Asked:
         return same and cell.completes(replace(self.question, budget=self.budget, search_splits=None))
 
     def answer(self, reader: Reader, *, rounds: bool = False) -> Cell | None:
-        """Returns the cell that answers it, with its rows; None if it was not run.
+        """Return the cell that answers it, with its rows; None if it was not run.
 
         Args:
-            reader: What a store has.
+            reader: The store's reader.
             rounds: Whether rows come with their curves.
         """
         if self.base is None:
@@ -194,7 +194,7 @@ class Asked:
         return moved.with_rows(rows)
 
     def taken_over(self, base: Cell) -> list[RunSpec]:
-        """Returns its runs at the setting of ``base`` with what the variant fixes, one per split.
+        """Return its runs at the setting of ``base`` with what the variant fixes, one per split.
 
         Args:
             base: The answer to its base, with rows.
@@ -219,10 +219,10 @@ def ask(
     budget: Budget = STANDARD,
     published: bool = False,
 ) -> list[Asked]:
-    """Returns a question for every backbone, variant and dataset, in the order in which tables list them.
+    """Return a question for every backbone, variant and dataset, in the order in which tables list them.
 
     Args:
-        options: What the user chose.
+        options: The user's options.
         datasets: Names of datasets.
         backbones: Names of networks.
         variants: The methods.

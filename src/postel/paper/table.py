@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-#: What stands where there is no value.
+#: What is shown where there is no value.
 NOTHING = "–"
 
 # Rows that fit a page of LaTeX, and columns that fit its width in the usual size.
@@ -39,26 +39,47 @@ _LATEX = {
 
 
 def as_text(value: Any) -> str:
-    """``value`` as it is, a dash for None.
+    """Show a value as it is.
 
-    >>> as_text(3), as_text(None)
-    ('3', '–')
+    Args:
+        value: The value.
+
+    Returns:
+        The text; a dash for None.
+
+    Example:
+        >>> as_text(3), as_text(None)
+        ('3', '–')
     """
     return NOTHING if value is None else str(value)
 
 
 def decimals(places: int, *, signed: bool = False) -> Callable[[Any], str]:
-    """A way to show numbers with so many decimals, a dash for None.
+    """Return a function that shows numbers with a fixed number of decimals, and None as a dash.
 
-    >>> decimals(2)(1.005e2), decimals(1, signed=True)(0.25), decimals(1)(-0.01), decimals(1)(None)
-    ('100.50', '+0.2', '0.0', '–')
+    Args:
+        places: The number of decimals.
+        signed: Whether positive numbers have a sign.
+
+    Returns:
+        A function from a value to its text.
+
+    Example:
+        >>> decimals(2)(1.005e2), decimals(1, signed=True)(0.25), decimals(1)(-0.01), decimals(1)(None)
+        ('100.50', '+0.2', '0.0', '–')
     """
     return lambda value: NOTHING if value is None else f"{value:{'+' if signed else ''}z,.{places}f}"
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column's name and how its values are shown; ``left`` for text."""
+    """A column of a table.
+
+    Args:
+        name: Its name.
+        show: Turns a value into text.
+        left: Whether it is aligned left, as text is.
+    """
 
     name: str
     show: Callable[[Any], str] = as_text
@@ -66,21 +87,27 @@ class Column:
 
 
 def texts(*names: str) -> tuple[Column, ...]:
-    """Returns columns of text.
+    """Make columns of text.
 
     Args:
         *names: Their names.
+
+    Returns:
+        The columns.
     """
     return tuple(Column(name, left=True) for name in names)
 
 
 def numbers(*names: str, places: int | None = None, signed: bool = False) -> tuple[Column, ...]:
-    """Returns columns of numbers.
+    """Make columns of numbers.
 
     Args:
         *names: Their names.
         places: How many decimals are shown; None to show values as they are.
         signed: Whether positive ones have a sign.
+
+    Returns:
+        The columns.
     """
     show = as_text if places is None else decimals(places, signed=signed)
     return tuple(Column(name, show) for name in names)
@@ -90,9 +117,16 @@ def numbers(*names: str, places: int | None = None, signed: bool = False) -> tup
 class Table:
     """Rows of plain values under columns that know how to show them, with notes below.
 
-    >>> table = Table("Scores", (Column("method", left=True), Column("%", decimals(1))), [("LS", 81.06)])
-    >>> table.shown()
-    [['LS', '81.1']]
+    Args:
+        title: The table's title.
+        columns: Its columns.
+        rows: One value per column and row.
+        notes: Sentences below the table.
+
+    Example:
+        >>> table = Table("Scores", (Column("method", left=True), Column("%", decimals(1))), [("LS", 81.06)])
+        >>> table.shown()
+        [['LS', '81.1']]
     """
 
     title: str
@@ -101,11 +135,18 @@ class Table:
     notes: tuple[str, ...] = ()
 
     def noted(self, note: str) -> Table:
-        """The same with one more note."""
+        """Return the same table with one more note.
+
+        Args:
+            note: The note.
+
+        Returns:
+            The table.
+        """
         return replace(self, notes=(*self.notes, note))
 
     def shown(self) -> list[list[str]]:
-        """Every value as text."""
+        """Return every value as text."""
         return [[column.show(value) for column, value in zip(self.columns, row, strict=True)] for row in self.rows]
 
     @property
@@ -114,19 +155,26 @@ class Table:
         return [column.name for column in self.columns]
 
     def records(self) -> list[dict[str, Any]]:
-        """The rows as mappings, for JSON."""
+        """Return the rows as mappings, for JSON."""
         return [dict(zip(self.header, row, strict=True)) for row in self.rows]
 
 
 def plain_text(table: Table) -> str:
-    """The table in columns of text.
+    """Write a table in columns of text.
 
-    >>> columns = (Column("method", left=True), Column("%", decimals(1)))
-    >>> print(plain_text(Table("Scores", columns, [("LS", 81.06)])))
-    Scores
-    <BLANKLINE>
-    method     %
-    LS      81.1
+    Args:
+        table: The table.
+
+    Returns:
+        The text.
+
+    Example:
+        >>> columns = (Column("method", left=True), Column("%", decimals(1)))
+        >>> print(plain_text(Table("Scores", columns, [("LS", 81.06)])))
+        Scores
+        <BLANKLINE>
+        method     %
+        LS      81.1
     """
     lines = [table.header, *table.shown()]
     widths = [max(len(line[place]) for line in lines) for place in range(len(table.columns))]
@@ -143,14 +191,22 @@ def plain_text(table: Table) -> str:
 
 
 def markdown(table: Table) -> str:
-    """The table in Markdown, its title as a heading and its notes as a list.
+    """Write a table in Markdown, with its title as a heading and its notes as a list.
 
-    >>> print(markdown(Table("Scores", (Column("method", left=True), Column("%", decimals(1))), [("LS", 81.06)])))
-    ### Scores
-    <BLANKLINE>
-    | method | % |
-    |---|---:|
-    | LS | 81.1 |
+    Args:
+        table: The table.
+
+    Returns:
+        The Markdown text.
+
+    Example:
+        >>> columns = (Column("method", left=True), Column("%", decimals(1)))
+        >>> print(markdown(Table("Scores", columns, [("LS", 81.06)])))
+        ### Scores
+        <BLANKLINE>
+        | method | % |
+        |---|---:|
+        | LS | 81.1 |
     """
     rule = "|" + "|".join("---" if column.left else "---:" for column in table.columns) + "|"
     body = [_markdown_line(line) for line in table.shown()]
@@ -159,10 +215,18 @@ def markdown(table: Table) -> str:
 
 
 def csv_text(table: Table) -> str:
-    """The table's values as CSV, numbers in full and nothing where there is none.
+    r"""Write the values of a table as CSV, numbers in full and None as nothing.
 
-    >>> csv_text(Table("Scores", (Column("method"), Column("ours", decimals(1))), [("LS", 81.06), ("KD", None)]))
-    'method,ours\\nLS,81.06\\nKD,\\n'
+    Args:
+        table: The table.
+
+    Returns:
+        The CSV text.
+
+    Example:
+        >>> columns = (Column("method"), Column("ours", decimals(1)))
+        >>> csv_text(Table("Scores", columns, [("LS", 81.06), ("KD", None)]))
+        'method,ours\nLS,81.06\nKD,\n'
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -172,22 +236,32 @@ def csv_text(table: Table) -> str:
 
 
 def latex(table: Table, label: str) -> str:
-    """The table as a LaTeX ``table*`` of the booktabs package (a ``longtable`` if long), notes in its caption.
+    r"""Write a table as a LaTeX ``table*`` of the booktabs package, or a ``longtable`` if it is long.
 
-    >>> columns = (Column("method", left=True), Column("ours"))
-    >>> print(latex(Table("Scores, %", columns, [("LS", "81 ±1")]), "tab:scores"))
-    \\begin{table*}
-    \\centering
-    \\caption{Scores, \\%}
-    \\label{tab:scores}
-    \\begin{tabular}{lr}
-    \\toprule
-    method & ours \\\\
-    \\midrule
-    LS & 81 $\\pm$1 \\\\
-    \\bottomrule
-    \\end{tabular}
-    \\end{table*}
+    Its notes are in the caption.
+
+    Args:
+        table: The table.
+        label: Its label in LaTeX.
+
+    Returns:
+        The LaTeX text.
+
+    Example:
+        >>> columns = (Column("method", left=True), Column("ours"))
+        >>> print(latex(Table("Scores, %", columns, [("LS", "81 ±1")]), "tab:scores"))
+        \begin{table*}
+        \centering
+        \caption{Scores, \%}
+        \label{tab:scores}
+        \begin{tabular}{lr}
+        \toprule
+        method & ours \\
+        \midrule
+        LS & 81 $\pm$1 \\
+        \bottomrule
+        \end{tabular}
+        \end{table*}
     """
     caption = latex_text(" ".join([table.title + ("." if table.notes else ""), *table.notes]))
     kinds = "".join("l" if column.left else "r" for column in table.columns)
@@ -206,10 +280,17 @@ def latex(table: Table, label: str) -> str:
 
 
 def latex_text(text: str) -> str:
-    """``text`` with everything escaped that LaTeX would read as a command.
+    r"""Escape everything that LaTeX would read as a command.
 
-    >>> latex_text("95 % of a_b ±1")
-    '95 \\\\% of a\\\\_b $\\\\pm$1'
+    Args:
+        text: The text.
+
+    Returns:
+        The escaped text.
+
+    Example:
+        >>> latex_text("95 % of a_b ±1")
+        '95 \\% of a\\_b $\\pm$1'
     """
     return "".join(_LATEX.get(letter, letter) for letter in text)
 

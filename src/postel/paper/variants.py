@@ -1,4 +1,4 @@
-"""Methods as the paper's tables tell them apart: a name, what is fixed of it, and how it takes pseudo-labels."""
+"""The methods of the paper's tables, with their fixed hyper-parameters and their use of pseudo-labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ from postel.experiments.spec import MethodSpec
 
 @dataclass(frozen=True)
 class Variant:
-    """A line of a table: ``slug`` names it in files, ``label`` in print; what ``params`` lack is searched."""
+    """A method as a line of a table.
+
+    Args:
+        slug: Its name in files.
+        label: Its name in print.
+        method: The method's name.
+        params: Hyper-parameters that are fixed; the others are searched.
+        pseudo_labels: Whether, or for how many rounds, it uses pseudo-labels.
+    """
 
     slug: str
     label: str
@@ -26,15 +34,16 @@ class Variant:
 
     @property
     def spec(self) -> MethodSpec:
-        """The method with what is fixed of it."""
+        """The method with its fixed hyper-parameters."""
         return MethodSpec(name=self.method, params=self.params)
 
     @property
     def text(self) -> str:
         """The method as it is written in commands.
 
-        >>> Variant("a", "A", "postel", {"likelihood": "local", "hops": 2}).text
-        'postel:likelihood="local",hops=2'
+        Example:
+            >>> Variant("a", "A", "postel", {"likelihood": "local", "hops": 2}).text
+            'postel:likelihood="local",hops=2'
         """
         fixed = ",".join(f"{name}={json.dumps(value)}" for name, value in self.params.items())
         return f"{self.method}:{fixed}" if fixed else self.method
@@ -55,17 +64,27 @@ POSTEL_ONE_ROUND = Variant("postel-one-round", "PosteL, one round", "postel", ps
 SIX = (ONE_HOT, LS, KD, SALS, ALS, POSTEL)
 
 
-#: These, PosteL as its authors' code has it, and the calibrated posterior, which is ours and not the paper's.
+#: These six, PosteL as its authors' code has it, and the calibrated posterior, which is not in the paper.
 EIGHT = (*SIX, POSTEL_AS_RELEASED, CALIBRATED)
 
 
 def parse_variant(text: str) -> Variant:
-    """The variant that a user's ``--method`` names: one of the six, or a method with something fixed.
+    """Return the variant that a value of ``--method`` names.
 
-    >>> parse_variant("ls").label, parse_variant("postel").pseudo_labels
-    ('LS', True)
-    >>> parse_variant("postel:likelihood=normalized").slug
-    'postel likelihood=normalized'
+    Args:
+        text: A method as commands write it.
+
+    Returns:
+        One of the eight methods, or a variant with fixed hyper-parameters.
+
+    Raises:
+        InputError: If there is no such method.
+
+    Example:
+        >>> parse_variant("ls").label, parse_variant("postel").pseudo_labels
+        ('LS', True)
+        >>> parse_variant("postel:likelihood=normalized").slug
+        'postel likelihood=normalized'
     """
     method = MethodSpec.parse(text)
     for known in EIGHT:
@@ -83,10 +102,10 @@ METHOD_TITLES = {variant.method: variant.label for variant in SIX}
 
 
 def variant_of(question: Question) -> str:
-    """Returns what makes a method another one than its plain self: what was given of it and is no default.
+    """Return how a method differs from its plain form: the hyper-parameters that were fixed at no default.
 
     Args:
-        question: What was asked.
+        question: The question.
 
     Returns:
         The differences in words; empty for the plain method.
@@ -105,20 +124,26 @@ def variant_of(question: Question) -> str:
 
 
 def title_of(question: Question) -> str:
-    """Returns the title of a method with its variant.
+    """Return the title of a method with its variant.
 
     Args:
-        question: What was asked.
+        question: The question.
+
+    Returns:
+        The title.
     """
     title, variant = METHOD_TITLES.get(question.method.name, question.method.name), variant_of(question)
     return f"{title} ({variant})" if variant else title
 
 
 def pseudo_labels_in_words(rounds: bool | int) -> str:
-    """Returns how pseudo-labels are used, in words.
+    """Return how pseudo-labels are used, in words.
 
     Args:
-        rounds: Whether, or for how many rounds.
+        rounds: Whether, or for how many rounds, they are used.
+
+    Returns:
+        A phrase.
 
     Example:
         >>> [pseudo_labels_in_words(rounds) for rounds in (True, 1, False)]

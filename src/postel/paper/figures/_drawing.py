@@ -20,7 +20,7 @@ _SETS = (
 
 
 def mark_not_run(axes: Any) -> None:
-    """Says in an empty panel that there is nothing to show.
+    """Say in an empty panel that there is nothing to show.
 
     Args:
         axes: The panel.
@@ -33,7 +33,7 @@ def mark_not_run(axes: Any) -> None:
 
 
 def draw_class_bars(panels: Sequence[Any], matrix: Matrix | None, *, label: str, last: bool = True) -> None:
-    """Draws P(neighbor's class | class) as bars, one panel per class; the class itself is hatched.
+    """Draw P(neighbor's class | class) as bars, one panel per class; the class itself is hatched.
 
     Args:
         panels: The panels.
@@ -61,7 +61,7 @@ def draw_class_bars(panels: Sequence[Any], matrix: Matrix | None, *, label: str,
 
 
 def draw_losses(axes: Any, cell: Cell | None, title: str) -> None:
-    """Draws the hard-label losses of the first split's kept model, with a line at its best epoch.
+    """Draw the hard-label losses of the first split's kept model, with a line at its best epoch.
 
     Args:
         axes: The panel.
@@ -83,7 +83,7 @@ def draw_losses(axes: Any, cell: Cell | None, title: str) -> None:
 
 
 def set_common_ceiling(panels: Sequence[Any], cells: Sequence[Cell | None]) -> None:
-    """Gives panels of losses one scale that shows what matters: up to twice the first epoch's validation loss.
+    """Give panels of losses one scale that shows what matters: up to twice the first epoch's validation loss.
 
     Args:
         panels: The panels.
@@ -100,7 +100,7 @@ def set_common_ceiling(panels: Sequence[Any], cells: Sequence[Cell | None]) -> N
 
 
 def loss_table(title: str, lines: Sequence[tuple[str, str, Cell | None]], notes: tuple[str, ...]) -> Table:
-    """Returns the numbers behind loss curves: the best epoch and the losses there.
+    """Return the numbers behind loss curves: the best epoch and the losses there.
 
     Args:
         title: The table's title.

@@ -34,19 +34,19 @@ class FigureConditionals(Target):
     per_dataset = staticmethod(all_label_conditional)
 
     def questions(self, options: Options) -> list[Asked]:
-        """Returns PosteL's cell of each dataset, with one network: there is one picture per dataset.
+        """Return PosteL's cell of each dataset, with one network: there is one picture per dataset.
 
         Args:
-            options: What the user chose.
+            options: The user's options.
         """
         asked = super().questions(options)
         return [one for one in asked if one.backbone == asked[0].backbone]
 
     def make(self, reader: Reader) -> Product:
-        """Returns one picture per dataset, and the distance of each estimate from that of all labels.
+        """Return one picture per dataset, and the distance of each estimate from that of all labels.
 
         Args:
-            reader: What a store has.
+            reader: The store's reader.
         """
         figures, rows = {}, []
         for asked in self.cells:

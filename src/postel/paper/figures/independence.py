@@ -22,7 +22,7 @@ CLASS = 0
 
 
 def joint_and_product(dataset: str, data_root: str | None, of_class: int = CLASS) -> dict[str, Any]:
-    """Returns ``joint`` and ``product`` [K, K] of two neighbors' classes, and their total variation ``gap``.
+    """Return ``joint`` and ``product`` [K, K] of two neighbors' classes, and their total variation ``gap``.
 
     Args:
         dataset: A dataset's name or the path of a graph file.
@@ -55,10 +55,10 @@ class FigureIndependence(Target):
     per_dataset = staticmethod(joint_and_product)
 
     def make(self, reader: Reader) -> Product:
-        """Returns two heat maps for each dataset, and the numbers.
+        """Return two heat maps for each dataset, and the numbers.
 
         Args:
-            reader: What a store has.
+            reader: The store's reader.
         """
         names = self.names
         figure = new_figure(8.6, 3.9 * len(names))

@@ -31,10 +31,10 @@ class FigureIterations(Target):
     published_settings = True
 
     def make(self, reader: Reader) -> Product:
-        """Returns two panels for each cell, of its split with the most rounds, and the losses of every round.
+        """Return two panels for each cell, of its split with the most rounds, and the losses of every round.
 
         Args:
-            reader: What a store has.
+            reader: The store's reader.
         """
         figure = new_figure(9.6, 3.6 * len(self.cells))
         parts: Any = figure.subfigures(len(self.cells), 1, squeeze=False)[:, 0]

@@ -29,10 +29,10 @@ class FigureLoss(Target):
     published_settings = True
 
     def make(self, reader: Reader) -> Product:
-        """Returns the picture, and the losses at the best epochs.
+        """Return the picture, and the losses at the best epochs.
 
         Args:
-            reader: What a store has.
+            reader: The store's reader.
         """
         groups = self.places
         columns = max(map(len, groups.values()))

@@ -18,7 +18,7 @@ from postel.pictures import new_figure
 
 
 def all_label_conditional(dataset: str, data_root: str | None) -> list[list[float]]:
-    """Returns P(neighbor's class | class) over every label of a dataset, [K, K].
+    """Return P(neighbor's class | class) over every label of a dataset, [K, K].
 
     Args:
         dataset: A dataset's name or the path of a graph file.
@@ -36,10 +36,10 @@ class FigureNeighbors(Target):
     per_dataset = staticmethod(all_label_conditional)
 
     def make(self, reader: Reader) -> Product:
-        """Returns a row of bars for each dataset, and the numbers.
+        """Return a row of bars for each dataset, and the numbers.
 
         Args:
-            reader: What a store has.
+            reader: The store's reader.
         """
         matrices: dict[str, Any] = {name: reader.measured.get(self.name, name) for name in self.names}
         figure = new_figure(10.5, 2.3 * len(matrices))

@@ -17,10 +17,10 @@ class FigureSals(Target):
     title = "Soft labels of SALS and PosteL for the same neighbors: share of class 0"
 
     def make(self, reader: Reader) -> Product:
-        """Returns the picture, and the shares of class 0.
+        """Return the picture, and the shares of class 0.
 
         Args:
-            reader: What a store has; nothing is taken from it.
+            reader: The store's reader; nothing is read from it.
         """
         found = compare_with_sals()
         rows = [

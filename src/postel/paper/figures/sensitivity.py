@@ -30,7 +30,7 @@ _NOTE = (
 
 
 class FigureSensitivity(Target):
-    """Accuracy by alpha and by beta, a panel a dataset."""
+    """Accuracy by alpha and by beta, one panel per dataset."""
 
     name = "figure-sensitivity"
     title = "Test accuracy over alpha and beta, with one-hot labels for comparison"
@@ -41,10 +41,10 @@ class FigureSensitivity(Target):
     published_settings = True
 
     def questions(self, options: Options) -> list[Asked]:
-        """Returns PosteL's and one-hot's cells, and for every value a point that takes over PosteL's settings.
+        """Return PosteL's and one-hot's cells, and for every value a point that takes over PosteL's settings.
 
         Args:
-            options: What the user chose.
+            options: The user's options.
         """
         options.chosen_variants(self.variants)  # both are needed, whichever of them was asked for
         asked = super().questions(replace(options, methods=None))
@@ -53,10 +53,10 @@ class FigureSensitivity(Target):
         return bases + [point for base in bases if base.variant is POSTEL for point in _points(base)]
 
     def make(self, reader: Reader) -> Product:
-        """Returns the picture, and one line per point.
+        """Return the picture, and one line per point.
 
         Args:
-            reader: What a store has.
+            reader: The store's reader.
         """
         plain = [asked for asked in self.cells if asked.variant is ONE_HOT]
         columns = min(2, len(plain))

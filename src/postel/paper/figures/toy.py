@@ -17,10 +17,10 @@ class FigureToy(Target):
     title = "One node of a toy graph, step by step"
 
     def make(self, reader: Reader) -> Product:
-        """Returns the picture, and every step's numbers.
+        """Return the picture, and every step's numbers.
 
         Args:
-            reader: What a store has; nothing is taken from it.
+            reader: The store's reader; nothing is read from it.
         """
         rows = []
         for labels, pseudo in (("training", False), ("with pseudo-labels", True)):

@@ -40,11 +40,11 @@ class FigureTsne(Target):
     published_settings = True
 
     def measure(self, store: Store, watch: Watch) -> None:
-        """Trains each panel's model once more, for rows hold no logits, and lays its nodes out.
+        """Train each panel's model once more, for rows hold no logits, and lays its nodes out.
 
         Args:
             store: Where the layout is kept.
-            watch: Who is told of progress.
+            watch: Receives progress.
         """
         reader, kept = Reader(store), Measurements(store)
         for asked in self.cells:
@@ -54,10 +54,10 @@ class FigureTsne(Target):
                 kept.put(self.name, cell.rows[0].key, lay_out(cell.rows[0].spec, self.options.data_root))
 
     def make(self, reader: Reader) -> Product:
-        """Returns a row of panels for each dataset and backbone.
+        """Return a row of panels for each dataset and backbone.
 
         Args:
-            reader: What a store has.
+            reader: The store's reader.
         """
         groups = self.places
         columns = max(map(len, groups.values()))
@@ -81,7 +81,7 @@ class FigureTsne(Target):
 
 
 def lay_out(spec: RunSpec, data_root: str | None) -> dict[str, Any]:
-    """Returns two coordinates per node, the classes, and the silhouette of a model's logits.
+    """Return two coordinates per node, the classes, and the silhouette of a model's logits.
 
     Args:
         spec: What the model is trained by.

@@ -36,7 +36,7 @@ class Published:
         return f"{self.value:.2f}" + ("" if self.side is None else f" ±{self.side:.2f}")
 
     def is_majority(self, majority: float, splits: int) -> bool:
-        """Returns whether it is, to its two decimals, the accuracy of always predicting the majority class.
+        """Return whether it is, to its two decimals, the accuracy of always predicting the majority class.
 
         Args:
             majority: That accuracy on our splits, in percent.
@@ -51,7 +51,7 @@ class Published:
 
 @cache
 def published(table: str) -> dict[tuple[str, str], Published]:
-    """Returns the figures of one of the paper's tables by row and dataset.
+    """Return the figures of one of the paper's tables by row and dataset.
 
     Rows are called as variants of methods are (``postel-without-ipl``), or as backbones in ``iterations``.
 
@@ -72,7 +72,7 @@ def published(table: str) -> dict[tuple[str, str], Published]:
 
 @cache
 def published_main() -> dict[tuple[str, str, str], Published]:
-    """Returns the figures of the paper's main table by backbone, method and dataset.
+    """Return the figures of the paper's main table by backbone, method and dataset.
 
     Example:
         >>> published_main()["gcn", "postel", "cornell"]
@@ -89,7 +89,7 @@ def published_main() -> dict[tuple[str, str, str], Published]:
 
 
 def remark(backbone: str, method: str, dataset: str) -> str:
-    """Returns what a reader of a figure of the main table must know; mostly nothing.
+    """Return what a reader of a figure of the main table must know; mostly nothing.
 
     Args:
         backbone: The figure's network.

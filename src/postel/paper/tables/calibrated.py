@@ -26,7 +26,7 @@ class TableCalibrated(PairedTable):
     any_method = True
 
     def graphs(self) -> Mapping[str, tuple[str, ...]]:
-        """Returns the graphs by protocol; one that is not among ours has the paper's unless told otherwise."""
+        """Return the graphs by protocol; one that is not among ours has the paper's unless told otherwise."""
         protocol, wanted = self.options.protocol, self.options.chosen_datasets(())
         if protocol is not None:
             return {protocol: wanted or _GRAPHS.get(protocol, _GRAPHS["paper"])}

@@ -42,7 +42,7 @@ class TableCalibratedAblation(PairedTable):
     notes = ("From the fourth line of a graph on, one round that is always kept, with one part changed.",)
 
     def graphs(self) -> Mapping[str, tuple[str, ...]]:
-        """Returns the graphs by protocol; one that is not among ours has the paper's unless told otherwise."""
+        """Return the graphs by protocol; one that is not among ours has the paper's unless told otherwise."""
         found: dict[str, tuple[str, ...]] = {}
         for name in self.options.chosen_datasets(list(_PROTOCOLS)):
             protocol = self.options.protocol or _PROTOCOLS.get(name, "paper")

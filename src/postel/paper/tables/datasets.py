@@ -44,10 +44,10 @@ class TableDatasets(Target):
         return chosen
 
     def make(self, reader: Reader) -> Product:
-        """Returns the table, one line per dataset.
+        """Return the table, one line per dataset.
 
         Args:
-            reader: What a store has.
+            reader: The store's reader.
         """
         rows = []
         counted: dict[str, list[str]] = {}
@@ -72,7 +72,7 @@ class TableDatasets(Target):
 
 
 def _readable(values: Table) -> Table:
-    """Two numbers a column, ours and the paper's, and whether they agree."""
+    """Return a table with two numbers per column, ours and the paper's, and whether they agree."""
     rows = []
     for row in values.shown():
         pairs = [(row[place], row[place + 1], row[place + 2]) for place in range(2, len(row), 3)]

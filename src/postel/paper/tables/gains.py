@@ -69,10 +69,10 @@ class TableGains(TableMain):
     any_method = False
 
     def pairs(self, reader: Reader) -> list[Pair]:
-        """Returns each pair of methods on each dataset and backbone.
+        """Return each pair of methods on each dataset and backbone.
 
         Args:
-            reader: What a store has.
+            reader: The store's reader.
         """
         entries = {(entry.asked.place, entry.asked.variant.slug): entry for entry in self.entries(reader)}
         pairs = []
@@ -84,10 +84,10 @@ class TableGains(TableMain):
         return pairs
 
     def make(self, reader: Reader) -> Product:
-        """Returns a line for each pair.
+        """Return a line for each pair.
 
         Args:
-            reader: What a store has.
+            reader: The store's reader.
         """
         pairs = self.pairs(reader)
         states = {pair.state for pair in pairs}

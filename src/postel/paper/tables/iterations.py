@@ -27,10 +27,10 @@ class TableIterations(Target):
     variants = (POSTEL,)
 
     def make(self, reader: Reader) -> Product:
-        """Returns ours beside the paper's.
+        """Return ours beside the paper's.
 
         Args:
-            reader: What a store has.
+            reader: The store's reader.
         """
         values: list[tuple[Any, ...]] = []
         lines: list[tuple[Any, ...]] = []

@@ -12,7 +12,7 @@ from postel.paper.variants import SIX, Variant
 
 
 class TableMain(AccuracyTable):
-    """Accuracy of every method, backbone and dataset: 480 cells unless told otherwise."""
+    """Accuracy of every method, backbone and dataset: 480 cells by default."""
 
     name = "table-main"
     title = "Test accuracy of every method, backbone and dataset"
@@ -26,7 +26,7 @@ class TableMain(AccuracyTable):
     )
 
     def paper(self, asked: Asked) -> Published | None:
-        """Returns the paper's figure, which is of its own splits.
+        """Return the paper's figure, which is of its own splits.
 
         Args:
             asked: The question.
@@ -35,7 +35,7 @@ class TableMain(AccuracyTable):
 
 
 def paper_figure(asked: Asked) -> Published | None:
-    """Returns what the paper's main table has for a question; None for other splits than its own.
+    """Return what the paper's main table has for a question; None for other splits than its own.
 
     Args:
         asked: The question.

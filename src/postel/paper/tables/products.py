@@ -136,7 +136,14 @@ _COLUMNS = (
 
 
 def time_soft_labels(data: Any) -> dict[str, Any]:
-    """``seconds`` that PosteL's soft labels of every node take, the best of three, and the size of the graph."""
+    """Measure how long PosteL's soft labels of every node take.
+
+    Args:
+        data: The graph with its published split.
+
+    Returns:
+        The ``seconds``, the best of three, and the size of the graph in ``nodes`` and ``entries``.
+    """
     labelled = torch.where(data.train_mask, data.y, torch.full_like(data.y, UNLABELLED))
     known = KnownLabels.from_mask(labelled, data.train_mask, data.num_classes)
     taken = []

@@ -31,10 +31,10 @@ class TableTime(Target):
     budget = FIXED
 
     def make(self, reader: Reader) -> Product:
-        """Returns ours beside the paper's, in seconds and as multiples of one-hot's.
+        """Return ours beside the paper's, in seconds and as multiples of one-hot's.
 
         Args:
-            reader: What a store has.
+            reader: The store's reader.
         """
         groups: dict[tuple[str, str], list[Asked]] = {}
         for asked in self.cells:
