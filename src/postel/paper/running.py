@@ -1,4 +1,4 @@
-"""Running what a table or figure asks: each cell by the same search, then what takes over a setting."""
+"""Runs the cells of a table or figure: those with a search of their own, then those that take over a setting."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from postel.paper.target import Target, Watch
 
 
 def run_target(target: Target, store: Store, watch: Watch | None = None) -> None:
-    """Runs and measures what is asked and not there yet; afterwards :meth:`Target.render` has all it needs.
+    """Run and measure what the store lacks; afterwards :meth:`Target.render` has everything that it needs.
 
     Args:
         target: The table or figure.
-        store: Where results are kept.
-        watch: Who is told of progress.
+        store: Where results are stored.
+        watch: Receives progress; None for nobody.
     """
     watch = watch or Watch()
     if target.runs_cells:
@@ -51,7 +51,7 @@ def _run_cells(target: Target, store: Store, watch: Watch) -> None:
 
 
 def _run_cell(asked: Asked, target: Target, store: Store, watch: Watch) -> None:
-    """Choose the setting of one cell and run it; if none of its runs succeeds, say so and go on."""
+    """Search the setting of one cell and run it; if none of its runs succeeds, report that and go on."""
     failed, question, options = len(store.failures()), asked.question, target.options
     try:
         tune_dataset(

@@ -1,4 +1,4 @@
-"""A target of ``postel reproduce``: what it asks, and what is made of the answers."""
+"""A target of ``postel reproduce``, that is a table or figure: the cells it needs, and what it makes of them."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def _ignore(*_: object) -> None:
 
 @dataclass(frozen=True)
 class Watch:
-    """Who is told of progress.
+    """Functions that are called as a target is run.
 
     Args:
-        on_cell: Is told of the cell that begins: its number, how many there are, and what is asked.
-        on_row: Is told of every row that comes.
-        on_step: Is told of every other step.
+        on_cell: Called before each cell with its number, the number of cells, and the cell.
+        on_row: Called with every row.
+        on_step: Called with a sentence at every other step.
     """
 
     on_cell: Callable[[int, int, Asked], None] = _ignore
@@ -46,16 +46,17 @@ class Watch:
 
 
 class Target(ABC):
-    """A table or figure of the paper, as a user asked for it.
+    """A table or figure of the paper, with a user's options.
 
     A new one is a file in the folder ``tables`` or ``figures`` with a subclass called ``TARGET``; its name is the
-    file's. What it asks is declared by class attributes; where that is not enough it overrides :meth:`questions`.
+    file's. Class attributes declare the cells that it needs; where that is not enough it overrides
+    :meth:`questions`.
 
     Args:
-        options: What the user chose.
+        options: The user's options; None for the defaults.
 
     Raises:
-        InputError: If something of it does not fit.
+        InputError: If an option does not fit.
     """
 
     name: ClassVar[str]
@@ -79,7 +80,7 @@ class Target(ABC):
 
     def __init__(self, options: Options | None = None) -> None:
         self.options = options or Options()
-        #: What it asks, in its order.
+        #: The cells that it needs, in the order of the table.
         self.cells = self.questions(self.options)
 
     @cached_property
@@ -88,13 +89,16 @@ class Target(ABC):
         return self.options.chosen_datasets(self.datasets)
 
     def questions(self, options: Options) -> list[Asked]:
-        """Returns what it asks: a question for every backbone, method and dataset.
+        """Return the cells that it needs: one per backbone, method and dataset.
 
         Args:
-            options: What the user chose.
+            options: The user's options.
+
+        Returns:
+            The cells, in the order of the table.
 
         Raises:
-            InputError: If something of it does not fit.
+            InputError: If an option does not fit.
         """
         if not self.variants:
             return []
@@ -116,18 +120,18 @@ class Target(ABC):
 
     @property
     def places(self) -> dict[tuple[str, str], list[Asked]]:
-        """What it asks, by network and dataset."""
+        """Its cells by network and dataset."""
         found: dict[tuple[str, str], list[Asked]] = {}
         for asked in self.cells:
             found.setdefault(asked.place, []).append(asked)
         return found
 
     def measure(self, store: Store, watch: Watch) -> None:
-        """Measures what it needs beside cells, and keeps that in the store.
+        """Measure what it needs beside cells, and store that.
 
         Args:
-            store: Where it is kept.
-            watch: Who is told of progress.
+            store: Where measurements are stored.
+            watch: Receives progress.
         """
         if self.per_dataset is None:
             return
@@ -138,28 +142,28 @@ class Target(ABC):
                 Measurements(store).put(self.name, name, value)
 
     def render(self, store: Store) -> Product:
-        """Returns the table or figure of what is in the store; nothing is run, and what is missing is marked.
+        """Return the table or figure of what is in the store; nothing is run, and what is missing is marked.
 
         Args:
-            store: Where results are.
+            store: The store of the results.
         """
         return self.make(Reader(store)).with_note(f"Rows: {store.name}.")
 
     @abstractmethod
     def make(self, reader: Reader) -> Product:
-        """Returns the table or figure.
+        """Return the table or figure.
 
         Args:
-            reader: What a store has.
+            reader: The store's reader.
         """
 
 
 def target_names() -> list[str]:
-    """Returns the names of all tables and figures, tables first.
+    """Return the names of all tables and figures, tables first.
 
     Example:
-        >>> target_names()[:2]
-        ['table-ablation', 'table-datasets']
+        >>> "table-main" in target_names(), target_names()[-1]
+        (True, 'figure-tsne')
     """
     return [
         f"{kind}-{module.name.replace('_', '-')}"
@@ -170,7 +174,7 @@ def target_names() -> list[str]:
 
 
 def find_target(name: str) -> type[Target]:
-    """Returns the table or figure called ``name``.
+    """Return the table or figure called ``name``.
 
     Args:
         name: As in ``table-main``; names of earlier releases work too.

@@ -49,10 +49,10 @@ class TableProducts(Target):
     runs_cells = False
 
     def questions(self, options: Options) -> list[Asked]:
-        """Returns one question per method, each with as many seeds as there are splits elsewhere.
+        """Return one question per method, each with as many seeds as there are splits elsewhere.
 
         Args:
-            options: What the user chose.
+            options: The user's options.
         """
         if options.datasets not in (None, (DATASET,)):
             raise InputError(f"table-products is about {DATASET}, got {', '.join(options.datasets or ())}")
@@ -68,11 +68,11 @@ class TableProducts(Target):
         return self.options.max_epochs or _EPOCHS
 
     def measure(self, store: Store, watch: Watch) -> None:
-        """Trains each seed of each method that is not kept yet, and times soft labels.
+        """Train each seed of each method that is not kept yet, and times soft labels.
 
         Args:
-            store: Where results are kept.
-            watch: Who is told of progress.
+            store: Where results are stored.
+            watch: Receives progress.
         """
         kept = Measurements(store)
         run = [asked for asked in self.cells if asked.variant is not ALS]
@@ -89,10 +89,10 @@ class TableProducts(Target):
             kept.put(self.name, self._key(asked, seed), train_once(data, asked, seed, self.epochs))
 
     def make(self, reader: Reader) -> Product:
-        """Returns ours beside the paper's; no difference is given for another graph than the paper's.
+        """Return ours beside the paper's; no difference is given for another graph than the paper's.
 
         Args:
-            reader: What a store has.
+            reader: The store's reader.
         """
         timing = reader.measured.get(self.name, _TIMING)
         graph = CATALOG[DATASET].paper
@@ -155,7 +155,7 @@ def time_soft_labels(data: Any) -> dict[str, Any]:
 
 
 def train_once(data: Any, asked: Asked, seed: int, epochs: int) -> dict[str, Any]:
-    """Returns test accuracy and times of one run with sampled batches and default settings.
+    """Return test accuracy and times of one run with sampled batches and default settings.
 
     Args:
         data: The graph with its published split.
