@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from postel.calibration import LARGEST, Exponents, calibrated_posterior, fit_exponents, minimize_in_box
+from postel.calibration import calibrated_posterior, fit_exponents, minimize_in_box
 from postel.expected_statistics import LogEvidence, expected_counts, log_evidence
+from postel.exponents import LARGEST, Exponents
 from postel.labels import KnownLabels
 from support import SmallGraph, small_graphs
 

@@ -8,50 +8,13 @@ three numbers. (1, 1, 0) is the plain posterior.
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import dataclass
-
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from postel.expected_statistics import LogEvidence
+from postel.exponents import LARGEST, MOST_LABELS, Exponents, Vector, newton_in_box
 from postel.settings import Calibration
-
-#: The largest values that the exponents of prior, sum and mean may take, where labels can be told apart perfectly.
-LARGEST = (10.0, 10.0, 100.0)
-
-# A pull towards the plain posterior, so weak that it only decides where the labels do not.
-_RIDGE = 1e-6
-
-# Three numbers need no more labels than this: more are represented by as many of them, evenly spaced.
-_MOST_LABELS = 1 << 14
-
-_Vector = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Exponents:
-    """How much each part of the evidence counts; the defaults are the plain posterior.
-
-    Attributes:
-        prior: Exponent of the prior.
-        total: Exponent of the product over the neighbors.
-        mean: Exponent of their geometric mean: evidence that does not grow with their number.
-    """
-
-    prior: float = 1.0
-    total: float = 1.0
-    mean: float = 0.0
-
-    @property
-    def neighbors_count(self) -> bool:
-        """Whether the neighbors change the posterior at all."""
-        return self.total > 0 or self.mean > 0
-
-    def __str__(self) -> str:
-        return f"prior^{self.prior:.3g} sum^{self.total:.3g} mean^{self.mean:.3g}"
 
 
 def fit_exponents(evidence: LogEvidence, classes: Tensor, calibration: Calibration = "exponents") -> Exponents:
@@ -116,8 +79,8 @@ def _contrasts(evidence: LogEvidence, classes: Tensor) -> list[Tensor]:
     """Log prior, sum and mean of every class less that of the node's own, [R, K] each."""
     size = classes.numel()
     chosen = torch.arange(size, device=classes.device)
-    if size > _MOST_LABELS:
-        chosen = chosen[:_MOST_LABELS] * size // _MOST_LABELS
+    if size > MOST_LABELS:
+        chosen = chosen[:MOST_LABELS] * size // MOST_LABELS
     own = classes[chosen].unsqueeze(1)
     parts = [evidence.log_prior(chosen), evidence.sums[chosen], evidence.means(chosen)]
     return [(part - part.gather(1, own)).to(torch.float64) for part in parts]
@@ -145,38 +108,14 @@ def minimize_in_box(parts: list[Tensor], start: tuple[float, ...], largest: tupl
         >>> minimize_in_box([contrasts[:2]], (1.0,), (10.0,))  # told apart perfectly: the bound
         [10.0]
     """
-    x, low, high = np.array(start), np.zeros(len(start)), np.array(largest)
-    pull, anchor = 2 * _RIDGE / high**2, np.array(start)
-
-    def penalized(point: _Vector) -> float:
-        return _value(parts, point) + float(0.5 * (pull * (point - anchor) ** 2).sum())
-
-    value = penalized(x)
-    for _ in range(200):
-        gradient, curvature = _derivatives(parts, x)
-        gradient, curvature = gradient + pull * (x - anchor), curvature + np.diag(pull)
-        step = _box_step(gradient, curvature, low - x, high - x)
-        slope = float(gradient @ step)
-        if -slope <= 1e-15 * max(1.0, abs(value)):
-            break
-        length = 1.0
-        while length > 1e-12:
-            point = np.clip(x + length * step, low, high)
-            trial = penalized(point)
-            if trial <= value + 1e-4 * length * slope:
-                break
-            length /= 2
-        else:
-            break
-        x, value = point, trial
-    return [float(entry) for entry in x]
+    return newton_in_box(lambda x: _value(parts, x), lambda x: _derivatives(parts, x), start, largest)
 
 
-def _value(parts: list[Tensor], x: _Vector) -> float:
+def _value(parts: list[Tensor], x: Vector) -> float:
     return float(torch.logsumexp(_combined(parts, x), dim=1).mean())
 
 
-def _derivatives(parts: list[Tensor], x: _Vector) -> tuple[_Vector, _Vector]:
+def _derivatives(parts: list[Tensor], x: Vector) -> tuple[Vector, Vector]:
     weights = torch.softmax(_combined(parts, x), dim=1)
     means = [(part * weights).sum(dim=1, keepdim=True) for part in parts]
     # Differences from the mean first: a difference of second moments need not be positive in floating point.
@@ -186,27 +125,8 @@ def _derivatives(parts: list[Tensor], x: _Vector) -> tuple[_Vector, _Vector]:
     return np.array([float(mean.mean()) for mean in means]), np.array(curvature) / weights.size(0)
 
 
-def _combined(parts: list[Tensor], x: _Vector) -> Tensor:
+def _combined(parts: list[Tensor], x: Vector) -> Tensor:
     total = float(x[0]) * parts[0]
     for part, weight in zip(parts[1:], x[1:], strict=True):
         total = total.add_(part, alpha=float(weight))
     return total
-
-
-def _box_step(gradient: _Vector, curvature: _Vector, low: _Vector, high: _Vector) -> _Vector:
-    """Minimum of g d + d H d / 2 over low <= d <= high, exactly: every choice of bounds that hold is tried."""
-    # Variables of very different sizes (a hub's sum, a mean) are brought to the same one first.
-    scale = 1 / np.sqrt(np.maximum(np.diag(curvature), np.finfo(float).tiny))
-    best, best_value = np.zeros_like(gradient), 0.0
-    for kinds in itertools.product((-1, 0, 1), repeat=gradient.size):
-        kind = np.array(kinds)
-        step = np.where(kind < 0, low, np.where(kind > 0, high, 0.0))
-        free = np.flatnonzero(kind == 0)
-        if free.size:
-            inner = curvature[np.ix_(free, free)] * np.outer(scale[free], scale[free])
-            right = -(gradient + curvature @ step)[free] * scale[free]
-            step[free] = np.clip(np.linalg.lstsq(inner, right)[0] * scale[free], low[free], high[free])
-        value = float(gradient @ step + 0.5 * step @ curvature @ step)
-        if value < best_value:
-            best, best_value = step, value
-    return best

@@ -49,6 +49,30 @@ def test_the_command_says_what_it_chose_and_did(tables: list[str]) -> None:
     assert "Example:" in CliRunner().invoke(app, ["--help"]).stdout
 
 
+def test_the_calibrated_posterior_tells_its_exponents(tables: list[str], tmp_path: Path) -> None:
+    extra = ["--method", "calibrated", "--calibration", "none", "--nodes", "all", "--engine", "memory"]
+    told = CliRunner().invoke(app, tables + extra, catch_exceptions=False)
+    assert "exponents, which say how much neighbors tell: prior 1, total 1, mean 0" in told.stdout
+    rows = pq.read_table(tmp_path / "soft.parquet").to_pydict()
+    assert rows["node"] == [0, 1, 2]
+    # The graph of the doctest of calibrated_soft_labels.
+    assert rows["soft_label"] == [pytest.approx(row) for row in ([0.625, 0.375], [0.375, 0.625], [0.25, 0.75])]
+    made = json.loads(CliRunner().invoke(app, [*tables, *extra, "--json", "--overwrite"]).stdout)
+    assert made["exponents"] == {"prior": 1.0, "total": 1.0, "mean": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("extra", "words"),
+    [
+        (["--method", "calibrated", "--beta", "0.1"], "--beta is no option of --method calibrated"),
+        (["--calibration", "none"], "--calibration is no option of --method postel"),
+    ],
+)
+def test_an_option_that_would_change_nothing_is_refused(extra: list[str], words: str, tables: list[str]) -> None:
+    with pytest.raises(InputError, match=words):
+        CliRunner().invoke(app, tables + extra, catch_exceptions=False)
+
+
 def test_bad_input_is_one_sentence(tables: list[str]) -> None:
     for extra, words in ((["--alpha", "2"], "alpha must lie"), (["--spark-conf", "a"], "takes NAME=VALUE")):
         with pytest.raises(InputError, match=words):

@@ -15,8 +15,8 @@ from torch_geometric.data import Data
 
 import reference_expected as reference
 from postel import CalibratedPosteL, PosteL, load_dataset
-from postel.calibration import Exponents
 from postel.errors import InputError
+from postel.exponents import Exponents
 from postel.labels import KnownLabels
 from postel.smoothers import calibrated_soft_labels, make_smoother
 from postel.smoothers.base import known_labels

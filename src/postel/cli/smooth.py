@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from postel.cli.console import notes, out, print_json
 from postel.cli.options import Json, Overwrite
 from postel.cli.words import choice
+from postel.settings import CalibratedSettings as Calibrated
 from postel.settings import PosteLSettings as Default
 
 _METHOD = "Method"
@@ -25,8 +26,19 @@ def smooth(
         ..., "--out", "-o", help="Parquet to write: a file, or a folder with engine spark."
     ),
     pseudo_labels: str | None = typer.Option(None, help="Labels that a model gave to further nodes."),
-    alpha: float = typer.Option(
-        Default.alpha, help="Weight of the posterior against the one-hot label.", rich_help_panel=_METHOD
+    method: Annotated[
+        str,
+        choice(
+            ("postel", "calibrated"),
+            "--method",
+            help="Posterior smoothing as in the paper, or calibrated, which is ours.",
+            rich_help_panel=_METHOD,
+        ),
+    ] = "postel",
+    alpha: float | None = typer.Option(
+        None,
+        help=f"Weight of the posterior against the one-hot label: {Default.alpha}, calibrated {Calibrated.alpha}.",
+        rich_help_panel=_METHOD,
     ),
     beta: float = typer.Option(Default.beta, help="Weight of the uniform noise.", rich_help_panel=_METHOD),
     likelihood: Annotated[
@@ -53,6 +65,20 @@ def smooth(
     ] = Default.centers,
     self_loops: bool = typer.Option(
         Default.self_loops, help="Count a self-loop as a neighbor.", rich_help_panel=_METHOD
+    ),
+    calibration: Annotated[
+        str,
+        choice(
+            ("exponents", "temperature", "none"),
+            "--calibration",
+            help="Of calibrated: how its confidence is fitted.",
+            rich_help_panel=_METHOD,
+        ),
+    ] = Calibrated.calibration,
+    leave_one_out: bool = typer.Option(
+        Calibrated.leave_one_out,
+        help="Of calibrated: leave a node's own label out of its posterior.",
+        rich_help_panel=_METHOD,
     ),
     num_classes: int | None = typer.Option(
         Default.num_classes, help="Number of classes, if the last ones have no label.", rich_help_panel=_METHOD
@@ -104,6 +130,13 @@ def smooth(
 
     from postel.scale import Columns, smooth_tables
 
+    settings = _settings(
+        method,
+        {} if alpha is None else {"alpha": alpha},
+        {"centers": centers, "num_classes": num_classes},
+        {"beta": beta, "likelihood": likelihood, "noise": noise, "isolated": isolated, "self_loops": self_loops},
+        {"calibration": calibration, "leave_one_out": leave_one_out},
+    )
     bar = Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -126,14 +159,7 @@ def smooth(
             edges,
             labels,
             out_path,
-            alpha=alpha,
-            beta=beta,
-            likelihood=likelihood,
-            noise=noise,
-            isolated=isolated,
-            centers=centers,
-            self_loops=self_loops,
-            num_classes=num_classes,
+            settings=settings,
             pseudo_labels=pseudo_labels,
             undirected=undirected,
             nodes=nodes,
@@ -156,6 +182,28 @@ def smooth(
         f"in {made.seconds:.1f} s on {made.engine}: {made.out}",
         soft_wrap=True,
     )
+    if made.exponents is not None:
+        fitted = ", ".join(f"{name} {value:.3g}" for name, value in made.exponents.items())
+        out.print(f"exponents, which say how much neighbors tell: {fitted}", soft_wrap=True)
+
+
+def _settings(
+    method: str,
+    alpha: dict[str, Any],
+    shared: dict[str, Any],
+    postel: dict[str, Any],
+    calibrated: dict[str, Any],
+) -> Default | Calibrated:
+    """The settings of the method; an option of the other method is refused, since it would change nothing."""
+    from postel.errors import InputError
+
+    other, defaults = (calibrated, Calibrated) if method == "postel" else (postel, Default)
+    for name, value in other.items():
+        if value != getattr(defaults, name):
+            raise InputError(f"--{name.replace('_', '-')} is no option of --method {method}: leave it out")
+    if method == "postel":
+        return Default(**alpha, **shared, **postel)
+    return Calibrated(**alpha, **shared, **calibrated)
 
 
 def _pairs(texts: list[str]) -> dict[str, str]:

@@ -12,9 +12,10 @@ import numpy as np
 
 from postel.errors import InputError, require_extra
 from postel.scale import sql
+from postel.scale.calibrated_kernel import CalibratedModel
 from postel.scale.classes import conflict
-from postel.scale.engine import Engine, Inputs, Names, PairCounts, Progress
-from postel.scale.kernel import Model
+from postel.scale.engine import Engine, Inputs, Names, PairCounts, Progress, histograms_of
+from postel.scale.kernel import Counts, Model
 from postel.scale.output import write_rows
 from postel.scale.request import Request
 from postel.scale.tables import WHOLE_NUMBER, Table, misread
@@ -79,17 +80,23 @@ class DuckDBEngine(Engine):
         # in one need the memory of both at a time.
         counted = _text(str(self._folder / "counts.parquet"))
         self._run(
-            f"COPY ({sql.counts(self._request)}) TO {counted} (FORMAT PARQUET)", "counting", self._inputs.edges
+            f"COPY ({sql.counts(self._request, len(names))}) TO {counted} (FORMAT PARQUET)",
+            "counting",
+            self._inputs.edges,
         )
         self._run(f"CREATE VIEW counts AS SELECT * FROM read_parquet({counted})")
-        normalized = self._request.settings.likelihood == "normalized"
-        query = sql.shares(self._request, "//") if normalized else sql.pairs(self._request)
+        self._width = len(names) * (2 if self._request.reverse else 1)
+        normalized = self._request.likelihood == "normalized"
+        query = sql.shares(self._request, "//") if normalized else sql.pairs(self._request, len(names))
         high, low = np.zeros((2, len(names), len(names)), dtype=np.int64)
         for center, neighbor, upper, lower in self._run(query, "adding up"):
             high[center, neighbor], low[center, neighbor] = upper, lower
         return PairCounts(high, low if normalized else None)
 
-    def write(self, model: Model, target: str) -> int:
+    def sample(self, most: int) -> tuple[Counts, Counts]:
+        return histograms_of(self._run(sql.sample(most, "//"), "choosing nodes"), self._width)
+
+    def write(self, model: Model | CalibratedModel, target: str) -> int:
         pq = require_extra("pyarrow.parquet", "tables")
         from postel.scale.rows import soft_batches
 

@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
+from postel.scale.calibrated_kernel import CalibratedModel
 from postel.scale.kernel import Counts, Floats, Model, join_shares, normalize_rows
 from postel.scale.request import Request
 from postel.scale.tables import Table, common_kind, open_table
@@ -121,7 +124,10 @@ class PairCounts:
 
 
 class Engine(Protocol):
-    """Where the counting happens. ``census``, ``count`` and ``write`` are called once each, in this order."""
+    """Where the counting happens.
+
+    ``census``, ``count`` and ``write`` come once each, in this order; ``sample``, if at all, before ``write``.
+    """
 
     def census(self) -> Mapping[int | str, int]:
         """Count the labelled nodes by label.
@@ -143,7 +149,17 @@ class Engine(Protocol):
             The pair counts.
         """
 
-    def write(self, model: Model, target: str) -> int:
+    def sample(self, most: int) -> tuple[Counts, Counts]:
+        """Hand over the counts of training nodes, or of ``most`` of them, evenly spaced in the order of their ids.
+
+        Args:
+            most: How many nodes at most.
+
+        Returns:
+            Their histograms (see :attr:`Request.reverse <postel.scale.request.Request.reverse>`) and classes.
+        """
+
+    def write(self, model: Model | CalibratedModel, target: str) -> int:
         """Write the soft labels.
 
         Args:
@@ -156,3 +172,26 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Give back what the engine holds; called once, whatever happened before."""
+
+
+def histograms_of(entries: Sequence[tuple[int, int, int, int]], width: int) -> tuple[Counts, Counts]:
+    """Put counted rows into arrays.
+
+    Args:
+        entries: Rows (place, own, class, n); a place may have several rows of one class.
+        width: Number of columns.
+
+    Returns:
+        Histograms, one row per place, and the training class of each.
+
+    Example:
+        >>> histograms_of([(1, 0, 2, 5), (0, 1, 0, 0), (1, 0, 2, 1)], 3)
+        (array([[0, 0, 0],
+               [0, 0, 6]]), array([1, 0]))
+    """
+    table = np.array([tuple(row) for row in entries], dtype=np.int64).reshape(-1, 4)
+    size = int(table[:, 0].max(initial=-1)) + 1
+    histograms, own = np.zeros((size, width), dtype=np.int64), np.full(size, -1, dtype=np.int64)
+    np.add.at(histograms, (table[:, 0], table[:, 2]), table[:, 3])
+    own[table[:, 0]] = table[:, 1]
+    return histograms, own

@@ -37,6 +37,28 @@ class Model(NamedTuple):
     conditional: Floats
     settings: PosteLSettings
 
+    @property
+    def num_classes(self) -> int:
+        """Number of classes, K."""
+        return self.prior.size
+
+    @property
+    def width(self) -> int:
+        """Columns of a histogram: neighbors by class."""
+        return self.prior.size
+
+    def soft_labels(self, histograms: Counts, own: Counts) -> Floats:
+        """Compute one distribution per row: see :func:`soft_labels`.
+
+        Args:
+            histograms: Labelled neighbors by class, [R, K].
+            own: The training class of each node, [R]; negative where it has none.
+
+        Returns:
+            The distributions, float64 [R, K].
+        """
+        return soft_labels(histograms, own, self)
+
 
 def normalize_rows(counts: NDArray[Any]) -> Floats:
     """Scale rows (the last axis) to sum to 1; a row of zeros becomes uniform.

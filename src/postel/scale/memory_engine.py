@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postel.errors import require_extra
+from postel.scale.calibrated_kernel import CalibratedModel
 from postel.scale.classes import conflict
 from postel.scale.engine import Engine, Inputs, Names, PairCounts, Progress
-from postel.scale.kernel import Counts, Model, soft_labels, split_shares
+from postel.scale.kernel import Counts, Model, split_shares
 from postel.scale.output import write_rows
 from postel.scale.request import Request
 from postel.scale.tables import Table, read_batches
@@ -66,17 +67,23 @@ class MemoryEngine(Engine):
         centers = np.flatnonzero(self._own >= 0 if self._request.settings.centers == "train" else classes >= 0)
         return self._pairs(centers, classes[centers], len(names))
 
-    def write(self, model: Model, target: str) -> int:
+    def sample(self, most: int) -> tuple[Counts, Counts]:
+        train = np.flatnonzero(self._own >= 0)
+        if train.size > most:
+            train = train[np.arange(most) * train.size // most]
+        return self._histograms[train], self._own[train]
+
+    def write(self, model: Model | CalibratedModel, target: str) -> int:
         from postel.scale.rows import soft_batch
 
         pa = require_extra("pyarrow", "tables")
         wanted = np.arange(self._own.size) if self._request.nodes == "all" else np.flatnonzero(self._own >= 0)
-        step = max(1, _BLOCK // model.prior.size)
+        step = max(1, _BLOCK // model.width)
 
         def batches() -> Iterator[Any]:
             for first in range(0, wanted.size, step):
                 chosen = wanted[first : first + step]
-                made = soft_labels(self._histograms[chosen], self._own[chosen], model)
+                made = model.soft_labels(self._histograms[chosen], self._own[chosen])
                 yield soft_batch(self._nodes.take(pa.array(chosen)), made)
                 self._progress("writing", (first + chosen.size) / wanted.size)
 
@@ -123,10 +130,13 @@ class MemoryEngine(Engine):
         return seen.take(pc.sort_indices(seen))
 
     def _count_edges(self, classes: Ints, k: int) -> NDArray[np.int32]:
-        """Count the neighbors of each class of each held node, [N, K]."""
+        """Count the neighbors of each class of each held node, [N, K]; centers of each class beside, if wanted."""
         find = _finder(self._nodes)
-        histograms = np.zeros(len(self._nodes) * k, dtype=np.int32)
-        self_loops, undirected = self._request.settings.self_loops, self._request.undirected
+        reverse = self._request.reverse
+        width = 2 * k if reverse else k
+        histograms = np.zeros(len(self._nodes) * width, dtype=np.int32)
+        self_loops, undirected = self._request.self_loops, self._request.undirected
+        center_classes = self._own if self._request.settings.centers == "train" else classes
         one = np.int32(1)
         for batch in self._edges("counting"):
             centers, neighbors = find(batch.column(0)), find(batch.column(1))
@@ -142,16 +152,20 @@ class MemoryEngine(Engine):
             for centers, neighbors in ways:
                 of = classes[neighbors]
                 known = of >= 0
-                np.add.at(histograms, centers[known] * k + of[known], one)
-        return histograms.reshape(-1, k)
+                np.add.at(histograms, centers[known] * width + of[known], one)
+                if reverse:
+                    of = center_classes[centers]
+                    known = (of >= 0) & (self._own[neighbors] >= 0)
+                    np.add.at(histograms, neighbors[known] * width + k + of[known], one)
+        return histograms.reshape(-1, width)
 
     def _pairs(self, centers: Ints, classes: Ints, k: int) -> PairCounts:
-        normalized = self._request.settings.likelihood == "normalized"
+        normalized = self._request.likelihood == "normalized"
         high, low = np.zeros((2, k, k), dtype=np.int64)
         step = max(1, _BLOCK // k)
         for first in range(0, centers.size, step):
             of = classes[first : first + step]
-            upper: Counts = self._histograms[centers[first : first + step]].astype(np.int64)
+            upper: Counts = self._histograms[centers[first : first + step], :k].astype(np.int64)
             if normalized:
                 totals = upper.sum(axis=1, keepdims=True)
                 upper, lower = split_shares(upper, np.maximum(totals, 1))

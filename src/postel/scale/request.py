@@ -9,7 +9,7 @@ from pathlib import Path
 
 from postel.checks import MAX_CLASSES, check_choice, check_count, check_separator
 from postel.errors import InputError
-from postel.settings import PosteLSettings
+from postel.settings import CalibratedSettings, PosteLSettings
 
 ENGINES = ("auto", "memory", "duckdb", "spark")
 LIKELIHOODS = ("edge", "normalized")
@@ -71,7 +71,7 @@ class Request:
     out: str
     pseudo_labels: str | None = None
     columns: Columns = field(default_factory=Columns)
-    settings: PosteLSettings = field(default_factory=PosteLSettings)
+    settings: PosteLSettings | CalibratedSettings = field(default_factory=PosteLSettings)
     undirected: bool = False
     nodes: str = "train"
     engine: str = "auto"
@@ -87,10 +87,10 @@ class Request:
         check_choice("engine", self.engine, ENGINES)
         check_choice("nodes", self.nodes, ("train", "all"))
         check_choice("id_type", self.columns.id_type, ("auto", "integer", "string"))
-        if self.settings.likelihood not in LIKELIHOODS:
+        if self.likelihood not in LIKELIHOODS:
             raise InputError(
                 f"for tables likelihood must be one of {', '.join(map(repr, LIKELIHOODS))}, got "
-                f"{self.settings.likelihood!r}: ego graphs need the graph in memory, as postel.PosteL has it"
+                f"{self.likelihood!r}: ego graphs need the graph in memory, as postel.PosteL has it"
             )
         if (self.settings.num_classes or 2) > MAX_CLASSES:
             raise InputError(f"num_classes must be at most {MAX_CLASSES}, got {self.settings.num_classes}")
@@ -105,6 +105,24 @@ class Request:
             raise InputError(f"master {self.master!r} goes with engine spark or auto, not with {self.engine}")
         if self.temp_dir is not None and not self.temp_dir.is_dir():
             raise InputError(f"temp_dir {self.temp_dir} is no folder: make it or name another")
+
+    @property
+    def likelihood(self) -> str:
+        """What the conditional is estimated from; the calibrated posterior knows edges only."""
+        return self.settings.likelihood if isinstance(self.settings, PosteLSettings) else "edge"
+
+    @property
+    def self_loops(self) -> bool:
+        """Whether a self-loop is a neighbor; to the calibrated posterior it is none, ever."""
+        return isinstance(self.settings, PosteLSettings) and self.settings.self_loops
+
+    @property
+    def reverse(self) -> bool:
+        """Whether histograms have K further columns: the centers that have a training node as their neighbor.
+
+        They are what its own label is left out of the counts by.
+        """
+        return isinstance(self.settings, CalibratedSettings)
 
 
 def parse_size(text: str | int) -> int:

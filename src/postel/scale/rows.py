@@ -12,19 +12,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from postel.scale.kernel import Model, soft_labels
+from postel.scale.calibrated_kernel import CalibratedModel
+from postel.scale.kernel import Model
 
 # Numbers in a block of soft labels: 2 MB, so that its temporaries stay in cache.
 _BLOCK = 1 << 18
 
 
-def soft_batches(batches: Iterable[Any], model: Model) -> Iterator[Any]:
+def soft_batches(batches: Iterable[Any], model: Model | CalibratedModel) -> Iterator[Any]:
     """Turn counted rows into rows of soft labels.
 
     Args:
         batches: Record batches (node, own, class, n) that are sorted by node. A node may have several rows of one
             class; a row with ``n`` 0 only says that the node is wanted.
-        model: Prior, conditional and settings.
+        model: What soft labels depend on besides neighbors.
 
     Yields:
         Record batches (node, soft_label).
@@ -44,13 +45,13 @@ def soft_batches(batches: Iterable[Any], model: Model) -> Iterator[Any]:
             done += len(made)
 
 
-def soft_lists(own: Any, entries: Any, model: Model) -> Any:
+def soft_lists(own: Any, entries: Any, model: Model | CalibratedModel) -> Any:
     """Compute soft labels from Arrow arrays.
 
     Args:
         own: The training class of each node, [R]; negative where it has none.
         entries: Lists of (class, n) of each node, [R].
-        model: Prior, conditional and settings.
+        model: What soft labels depend on besides neighbors.
 
     Returns:
         The soft labels as an Arrow list array [R].
@@ -66,7 +67,7 @@ def soft_lists(own: Any, entries: Any, model: Model) -> Any:
     runs = np.repeat(np.arange(len(entries)), lengths)
     classes, counts = (pc.struct_field(entries.flatten(), name).to_numpy() for name in ("class", "n"))
     made = list(_blocks(own.to_numpy(), runs, classes.astype(np.int64), counts, model))
-    return _lists(np.concatenate(made) if made else np.empty((0, model.prior.size)))
+    return _lists(np.concatenate(made) if made else np.empty((0, model.num_classes)))
 
 
 def soft_batch(nodes: Any, distributions: Any) -> Any:
@@ -89,16 +90,16 @@ def _lists(distributions: Any) -> Any:
     return pa.ListArray.from_arrays(offsets, pa.array(distributions.reshape(-1)))
 
 
-def _blocks(own: Any, runs: Any, classes: Any, counts: Any, model: Model) -> Iterator[Any]:
+def _blocks(own: Any, runs: Any, classes: Any, counts: Any, model: Model | CalibratedModel) -> Iterator[Any]:
     """Yield soft labels a block of nodes at a time; row r of the counts belongs to node ``runs[r]``, ascending."""
-    k = model.prior.size
+    k = model.width
     step = max(1, _BLOCK // k)
     for first in range(0, own.size, step):
         last = min(first + step, own.size)
         low, high = np.searchsorted(runs, (first, last))
         histograms = np.zeros((last - first) * k, dtype=np.int64)
         np.add.at(histograms, (runs[low:high] - first) * k + classes[low:high], counts[low:high])
-        yield soft_labels(histograms.reshape(-1, k), own[first:last], model)
+        yield model.soft_labels(histograms.reshape(-1, k), own[first:last])
 
 
 def _whole_nodes(batches: Iterable[Any]) -> Iterator[tuple[Any, Any, Any, Any, Any]]:

@@ -13,15 +13,18 @@ from typing import Any
 import numpy as np
 
 from postel.errors import require_extra
+from postel.exponents import MOST_LABELS
 from postel.outputs import writing
+from postel.scale.calibrated_fit import fitted_exponents
+from postel.scale.calibrated_kernel import CalibratedModel
 from postel.scale.choice import choose_engine
 from postel.scale.classes import class_names
-from postel.scale.engine import Engine, Inputs, Progress, silent
-from postel.scale.kernel import Floats, Model, normalize_rows
+from postel.scale.engine import Engine, Inputs, PairCounts, Progress, silent
+from postel.scale.kernel import Counts, Floats, Model, normalize_rows
 from postel.scale.output import soft_label_targets, tables_path, temporary_folder, write_tables
 from postel.scale.request import Columns, Request, parse_size
 from postel.scale.tables import is_address
-from postel.settings import PosteLSettings
+from postel.settings import CalibratedSettings, PosteLSettings
 
 Location = str | PathLike[str]
 
@@ -40,6 +43,8 @@ class Smoothed:
         engine: Name of the engine.
         reason: Why this engine.
         seconds: How long it took.
+        exponents: How much prior, sum and mean of the neighbors' log-likelihoods count, by name, in a calibrated
+            posterior; None in another.
     """
 
     out: str
@@ -51,6 +56,7 @@ class Smoothed:
     engine: str
     reason: str
     seconds: float
+    exponents: dict[str, float] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the same as plain values that fit into JSON."""
@@ -63,7 +69,7 @@ def smooth_tables(
     labels: Location,
     out: Location,
     *,
-    settings: PosteLSettings | None = None,
+    settings: PosteLSettings | CalibratedSettings | None = None,
     pseudo_labels: Location | None = None,
     undirected: bool = False,
     nodes: str = "train",
@@ -88,8 +94,9 @@ def smooth_tables(
         edges: The edge table, Parquet or CSV: a file, a glob or a folder (or an address that Spark reads).
         labels: The label table; every row of it is a training node.
         out: Where the soft labels go.
-        settings: The settings of the method; the defaults of :class:`~postel.PosteLSettings` without it. The
-            ``"local"`` likelihood needs the graph in memory and is refused.
+        settings: The settings of the method; the defaults of :class:`~postel.PosteLSettings` without it. With
+            :class:`~postel.settings.CalibratedSettings` it is the calibrated posterior, whose exponents are fitted
+            from the counts. The ``"local"`` likelihood needs the graph in memory and is refused.
         pseudo_labels: A table of labels that a model gave to further nodes; those of training nodes are ignored.
         undirected: Whether each row of edges counts both ways; a self-loop counts once.
         nodes: Rows to write: ``"train"``, or ``"all"`` for every node with a label or an edge; those that are not
@@ -168,10 +175,11 @@ def run(request: Request, progress: Progress = silent) -> Smoothed:
         per_class = np.array([found.get(label, 0) for label in names], dtype=np.int64)
         pairs = counter.count(names)
         prior, conditional = normalize_rows(per_class), pairs.conditional()
-        rows = counter.write(Model(prior, conditional, request.settings), target)
+        model, exponents = _model(request, counter, per_class, pairs)
+        rows = counter.write(model, target)
         seconds = time.perf_counter() - started
         labelled = int(per_class.sum())
-        made = Smoothed(request.out, rows, names, labelled, prior, conditional, name, reason, seconds)
+        made = Smoothed(request.out, rows, names, labelled, prior, conditional, name, reason, seconds, exponents)
         if tables is not None and (request.tables or isinstance(names[0], str) or _are_there(request)):
             settings = {
                 "method": asdict(request.settings),
@@ -180,6 +188,17 @@ def run(request: Request, progress: Progress = silent) -> Smoothed:
             }
             write_tables(tables, {**made.as_dict(), "nodes": rows, "settings": settings})
     return made
+
+
+def _model(
+    request: Request, counter: Engine, per_class: Counts, pairs: PairCounts
+) -> tuple[Model | CalibratedModel, dict[str, float] | None]:
+    """What soft labels depend on besides neighbors, and the exponents if it is a calibrated posterior."""
+    if isinstance(request.settings, PosteLSettings):
+        return Model(normalize_rows(per_class), pairs.conditional(), request.settings), None
+    model = CalibratedModel(per_class, pairs.high, (1.0, 1.0, 0.0), request.settings)
+    fitted = fitted_exponents(*counter.sample(MOST_LABELS), model)
+    return model._replace(exponents=(fitted.prior, fitted.total, fitted.mean)), asdict(fitted)
 
 
 @contextlib.contextmanager

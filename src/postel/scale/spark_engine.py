@@ -12,10 +12,11 @@ import numpy as np
 
 from postel import checks, errors, settings
 from postel.errors import InputError, require_extra
-from postel.scale import kernel, sql
+from postel.scale import calibrated_kernel, kernel, sql
+from postel.scale.calibrated_kernel import CalibratedModel
 from postel.scale.classes import conflict
-from postel.scale.engine import Engine, Inputs, Names, PairCounts, Progress
-from postel.scale.kernel import Model
+from postel.scale.engine import Engine, Inputs, Names, PairCounts, Progress, histograms_of
+from postel.scale.kernel import Counts, Model
 from postel.scale.request import Request
 from postel.scale.spark_tables import looked_up, read_table
 from postel.scale.tables import Table, misread
@@ -85,16 +86,21 @@ class SparkEngine(Engine):
         self._keep("known", sql.KNOWN)
         small = self._labelled <= BROADCAST_ROWS
         hint = "/*+ BROADCAST(a), BROADCAST(b) */" if small else "/*+ MERGE(a), MERGE(b) */"
-        self._keep("counts", sql.counts(self._request, hint))
-        normalized = self._request.settings.likelihood == "normalized"
-        query = sql.shares(self._request, "div") if normalized else sql.pairs(self._request)
+        self._keep("counts", sql.counts(self._request, len(names), hint))
+        self._width = len(names) * (2 if self._request.reverse else 1)
+        normalized = self._request.likelihood == "normalized"
+        query = sql.shares(self._request, "div") if normalized else sql.pairs(self._request, len(names))
         high, low = np.zeros((2, len(names), len(names)), dtype=np.int64)
         with self._running("counting", self._inputs.edges):
             for center, neighbor, upper, lower in self._spark.sql(query).collect():
                 high[center, neighbor], low[center, neighbor] = upper, lower
         return PairCounts(high, low if normalized else None)
 
-    def write(self, model: Model, target: str) -> int:
+    def sample(self, most: int) -> tuple[Counts, Counts]:
+        with self._running("choosing nodes"):
+            return histograms_of(self._spark.sql(sql.sample(most, "div")).collect(), self._width)
+
+    def write(self, model: Model | CalibratedModel, target: str) -> int:
         functions = require_extra("pyspark.sql.functions", "spark")
         # At most one row per class and node comes here, so no hub is large.
         entries = functions.collect_list(functions.struct("class", "n")).alias("entries")
@@ -148,7 +154,7 @@ class SparkEngine(Engine):
                 self._progress(stage, done / tasks if tasks else None)
 
 
-def rows_function(model: Model) -> Callable[[Any, Any], Any]:
+def rows_function(model: Model | CalibratedModel) -> Callable[[Any, Any], Any]:
     """Make the function that an executor runs on a batch of nodes; it needs no postel installed there.
 
     Args:
@@ -176,7 +182,7 @@ def carried_by_value() -> Iterator[None]:
     from postel.scale import rows
 
     cloudpickle = require_extra("pyspark.cloudpickle", "spark")
-    modules = (kernel, rows, settings, checks, errors)
+    modules = (kernel, calibrated_kernel, rows, settings, checks, errors)
     for module in modules:
         cloudpickle.register_pickle_by_value(module)
     try:

@@ -6,7 +6,8 @@ The queries read ``edges`` (source, target), ``labels`` and ``pseudo`` (node, la
 - ``found`` (node, label, other, train): one row per labelled node, with its least and greatest label;
 - ``known`` (node, own, class): ``own`` is a training node's class, and ``-2 - class`` for a pseudo-labelled node;
 - ``counts`` (node, own, class, n): ``n`` neighbors of that class. ``own`` is -1 for a node without label;
-  ``node`` is empty where many nodes were counted together because none of them is wanted.
+  ``node`` is empty where many nodes were counted together because none of them is wanted. If a job wants the
+  reverse too, ``class`` K + c counts the centers of class c that have the training node as their neighbor.
 """
 
 from __future__ import annotations
@@ -43,17 +44,23 @@ def found(pseudo: bool) -> str:
     return query
 
 
-def counts(request: Request, hint: str = "") -> str:
+def counts(request: Request, k: int, hint: str = "") -> str:
     """Write the query of ``counts``: one pass over the edges, grouped by node and class so that hubs shrink early.
 
     Args:
         request: The job.
+        k: Number of classes.
         hint: What stands where Spark looks for join hints.
 
     Returns:
         The query.
     """
-    entries = _entries_of_all(request, hint) if request.nodes == "all" else _entries_of_labelled(request, hint)
+    if request.reverse:
+        entries = _entries_both_sides(request, k, hint)
+    elif request.nodes == "all":
+        entries = _entries_of_all(request, hint)
+    else:
+        entries = _entries_of_labelled(request, hint)
     # A row of zeros for every wanted node: those without labelled neighbors come out too.
     wanted = "" if request.nodes == "all" else "WHERE own >= 0"
     return f"""
@@ -63,12 +70,11 @@ UNION ALL SELECT node, own, 0 AS class, CAST(0 AS BIGINT) AS n FROM known {wante
 
 def _entries_of_labelled(request: Request, hint: str) -> str:
     """(node, own, class, hit) of each entry between labelled nodes: the others can change no training node."""
-    settings = request.settings
     # Both joins come before the doubling: most rows are gone by then.
     joined = f"""
 SELECT {hint} e.source AS s, e.target AS t, a.own AS s_own, a.class AS s_class, b.own AS t_own, b.class AS t_class
 FROM edges e JOIN known a ON e.source = a.node JOIN known b ON e.target = b.node
-{"" if settings.self_loops else "WHERE e.source <> e.target"}"""
+{"" if request.self_loops else "WHERE e.source <> e.target"}"""
     entries = "SELECT s AS node, s_own AS own, t_class AS class"
     if request.undirected:
         entries = f"""
@@ -77,23 +83,22 @@ SELECT {_TWICE} CASE WHEN flip = 0 THEN s ELSE t END AS node, CASE WHEN flip = 0
     entries += f" FROM ({joined}) joined"
     if request.undirected:
         entries += " CROSS JOIN (VALUES (0), (1)) AS ways(flip)"
-        if settings.self_loops:
+        if request.self_loops:
             # The other way round of a self-loop is the same entry.
             entries += " WHERE flip = 0 OR s <> t"
     # Only the classes of other centers matter, unless each is to weigh the same.
-    node = "node" if settings.likelihood == "normalized" else "CASE WHEN own >= 0 THEN node END"
-    centers = "WHERE own >= 0" if settings.centers == "train" else ""
+    node = "node" if request.likelihood == "normalized" else "CASE WHEN own >= 0 THEN node END"
+    centers = "WHERE own >= 0" if request.settings.centers == "train" else ""
     return f"SELECT {node} AS node, own, class, 1 AS hit FROM ({entries}) both_ways {centers}"
 
 
 def _entries_of_all(request: Request, hint: str) -> str:
     """(node, own, class, hit) of both ends of each row of edges; ``hit`` is empty where nothing counts."""
-    settings = request.settings
     joined = f"""
 SELECT {hint} e.source AS s, e.target AS t, coalesce(a.own, -1) AS s_own, a.class AS s_class,
     coalesce(b.own, -1) AS t_own, b.class AS t_class
 FROM edges e LEFT JOIN known a ON e.source = a.node LEFT JOIN known b ON e.target = b.node"""
-    there = "t_class IS NOT NULL" if settings.self_loops else "t_class IS NOT NULL AND s <> t"
+    there = "t_class IS NOT NULL" if request.self_loops else "t_class IS NOT NULL AND s <> t"
     back = "s_class IS NOT NULL AND s <> t" if request.undirected else "1 = 0"
     return f"""
 SELECT {_TWICE} CASE WHEN flip = 0 THEN s ELSE t END AS node, CASE WHEN flip = 0 THEN s_own ELSE t_own END AS own,
@@ -102,18 +107,80 @@ SELECT {_TWICE} CASE WHEN flip = 0 THEN s ELSE t END AS node, CASE WHEN flip = 0
 FROM ({joined}) joined CROSS JOIN (VALUES (0), (1)) AS ways(flip)"""
 
 
-def pairs(request: Request) -> str:
+def _entries_both_sides(request: Request, k: int, hint: str) -> str:
+    """(node, own, class, hit) of each entry as its center sees it (``back`` 0) and as its neighbor does (1).
+
+    An entry goes from source to target (``flip`` 0) or, in an undirected table, the other way too (1). Only
+    training nodes need to see their centers; self-loops are no entries.
+    """
+    everyone = request.nodes == "all"
+    join = "LEFT JOIN" if everyone else "JOIN"
+    joined = f"""
+SELECT {hint} e.source AS s, e.target AS t, coalesce(a.own, -1) AS s_own, a.class AS s_class,
+    coalesce(b.own, -1) AS t_own, b.class AS t_class
+FROM edges e {join} known a ON e.source = a.node {join} known b ON e.target = b.node
+{"" if everyone else "WHERE e.source <> e.target"}"""
+    # Both ends of every row are to appear, whether anything counts for them or not.
+    ways = "(0, 0), (0, 1), (1, 0), (1, 1)" if everyone or request.undirected else "(0, 0), (0, 1)"
+    sides = f"""
+SELECT {_TWICE} CASE WHEN flip = back THEN s ELSE t END AS node,
+    CASE WHEN flip = back THEN s_own ELSE t_own END AS own,
+    CASE WHEN flip = back THEN t_class ELSE s_class END AS class, back,
+    CASE WHEN flip = 0 THEN s_own ELSE t_own END AS center,
+    CASE WHEN s <> t AND {"1 = 1" if request.undirected else "flip = 0"} THEN 1 ELSE 0 END AS there
+FROM ({joined}) joined CROSS JOIN (VALUES {ways}) AS ways(flip, back)"""
+    is_center = "center >= 0" if request.settings.centers == "train" else "center <> -1"
+    counted = f"there = 1 AND class IS NOT NULL AND (back = 0 OR (own >= 0 AND {is_center}))"
+    if everyone:
+        return f"""
+SELECT node, own, coalesce(class, 0) + back * {k} AS class, CASE WHEN {counted} THEN 1 END AS hit
+FROM ({sides}) sides"""
+    centers = "AND own >= 0" if request.settings.centers == "train" else ""
+    return f"""
+SELECT CASE WHEN own >= 0 THEN node END AS node, own, class + back * {k} AS class, 1 AS hit
+FROM ({sides}) sides WHERE {counted} {centers}"""
+
+
+def sample(most: int, divide: str) -> str:
+    """Write the query of (place, own, class, n): the counts of training nodes, ``most`` of them evenly spaced.
+
+    ``place`` numbers the chosen nodes in the order of their ids. Of M training nodes number ``place`` is the one
+    of rank ``place * M`` divided by ``most``, rounded down.
+
+    Args:
+        most: How many nodes at most.
+        divide: The engine's operator of whole division.
+
+    Returns:
+        The query.
+    """
+    return f"""
+SELECT chosen.place AS place, c.own AS own, c.class AS class, c.n AS n
+FROM counts c JOIN (
+    SELECT node, place FROM (
+        SELECT node, nth, size,
+            CASE WHEN size <= {most} THEN nth ELSE (nth * {most} + size - 1) {divide} size END AS place
+        FROM (
+            SELECT node, row_number() OVER (ORDER BY node) - 1 AS nth, count(*) OVER () AS size
+            FROM known WHERE own >= 0
+        ) ranked
+    ) placed WHERE size <= {most} OR (place * size) {divide} {most} = nth
+) chosen ON c.node = chosen.node"""
+
+
+def pairs(request: Request, k: int) -> str:
     """Write the query of (center, class, high, low) summed over the centers: plain counts, with ``low`` 0 (Eq. 3).
 
     Args:
         request: The job.
+        k: Number of classes.
 
     Returns:
         The query.
     """
     return f"""
 SELECT {_CENTER} AS center, class, CAST(sum(n) AS BIGINT) AS high, CAST(0 AS BIGINT) AS low
-FROM counts WHERE n > 0 AND {_is_center(request)} GROUP BY 1, 2"""
+FROM counts WHERE n > 0 AND class < {k} AND {_is_center(request)} GROUP BY 1, 2"""
 
 
 def shares(request: Request, divide: str) -> str:

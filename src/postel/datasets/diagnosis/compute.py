@@ -10,7 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from postel import statistics
-from postel.calibration import Exponents, fit_exponents
+from postel.calibration import fit_exponents
 from postel.datasets.diagnosis import measures
 from postel.datasets.diagnosis.advice import Advice, advise
 from postel.datasets.diagnosis.result import AllLabels, Diagnosis, Evaluation, Structure, TrainingLabels
@@ -19,6 +19,7 @@ from postel.datasets.load import load_dataset
 from postel.datasets.storage.stored_graph import UNLABELLED
 from postel.errors import InputError
 from postel.expected_statistics import expected_counts, log_evidence
+from postel.exponents import Exponents
 from postel.graph_input import classes_of, edges_of
 from postel.labels import KnownLabels
 from postel.posterior import posterior

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postel.calibration import LARGEST, Exponents
+from postel.exponents import LARGEST, Exponents
 
 # Below this mean distance between the classes' neighbor distributions no posterior leaves the prior: Actor has
 # 0.03 and Squirrel 0.05, the graphs where neighbors do tell classes have 0.4 and more.
