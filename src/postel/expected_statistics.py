@@ -79,19 +79,23 @@ def _hard_counts(edge_index: Tensor, known: KnownLabels, rows: Tensor | None, ce
     center_class = torch.full((known.num_nodes,), k, dtype=torch.int64, device=device)
     center_class[labels.index.to(device)] = labels.classes.to(device)
     rank = _ranks(known.num_nodes, rows, device)
-    reverse = torch.zeros_like(counts.histograms).view(-1)
-    one = torch.ones((), dtype=reverse.dtype, device=device)
-
+    blocks = edge_index.split(_ENTRIES, dim=1) if edge_index.numel() else ()
+    # A thread of its own counts into a table of its own: whole numbers add up to the same in any order.
+    workers = max(1, min(torch.get_num_threads(), len(blocks))) if device.type == "cpu" else 1
+    tables = counts.histograms.new_zeros(workers, counts.histograms.numel())
+    one = torch.ones((), dtype=tables.dtype, device=device)
     wanted = rank >= 0
 
-    def count_block(entries: Tensor) -> None:
-        sources, targets = _chosen(wanted.index_select(0, entries[1]), *entries)
-        classes = center_class.index_select(0, sources)
-        classes, sources, targets = _chosen((classes < k) & (sources != targets), classes, sources, targets)
-        places = rank.index_select(0, targets).mul_(k).add_(classes)
-        reverse.index_add_(0, places, one.expand(places.numel()))
+    def count_share(worker: int) -> None:
+        for entries in blocks[worker::workers]:
+            sources, targets = _chosen(wanted.index_select(0, entries[1]), *entries)
+            classes = center_class.index_select(0, sources)
+            classes, sources, targets = _chosen((classes < k) & (sources != targets), classes, sources, targets)
+            places = rank.index_select(0, targets).mul_(k).add_(classes)
+            tables[worker].index_add_(0, places, one.expand(places.numel()))
 
-    for_each_block(count_block, edge_index.split(_ENTRIES, dim=1) if edge_index.numel() else (), 1)
+    for_each_block(count_share, range(workers), workers)
+    reverse = tables.sum(dim=0, dtype=tables.dtype)
     return ExpectedCounts(
         class_counts(known).to(device, torch.float64),
         counts.pairs.to(torch.float64),
@@ -115,6 +119,9 @@ def _soft_counts(
     size = n if rows is None else rows.numel()
     histograms = torch.zeros(size, k, dtype=torch.float64, device=device)
     reverse = torch.zeros_like(histograms)
+    train = known.train_only()
+    train_class = torch.full((n,), k, dtype=torch.int64, device=device)
+    train_class[train.index.to(device)] = train.classes.to(device)
     for sources, targets in edge_index.split(_ENTRIES, dim=1) if edge_index.numel() else ():
         # A table of truth values fits in a cache: what is not needed goes before anything else is looked up.
         middles, neighbors = _chosen(needed.index_select(0, sources), sources, targets)
@@ -126,6 +133,12 @@ def _soft_counts(
         middles, neighbors = _chosen(wanted.index_select(0, targets), sources, targets)
         keep = is_center.index_select(0, middles) & (middles != neighbors)
         middles, neighbors = _chosen(keep, middles, neighbors)
+        if centers == "train":
+            # The rows of training nodes are one-hot: to count is exact, and needs no sorting by neighbor.
+            places = rank.index_select(0, neighbors).mul_(k).add_(train_class.index_select(0, middles))
+            one = torch.ones((), dtype=torch.float64, device=device)
+            reverse.view(-1).index_add_(0, places, one.expand(places.numel()))
+            continue
         nodes, sums = _sums_by(neighbors, middles, table)
         _add_rows(reverse, rank[nodes], sums)
     classes = torch.zeros(k, dtype=torch.float64, device=device)
