@@ -211,8 +211,8 @@ def check_fields(cls: type, values: Mapping[str, Any]) -> None:
     """
     for name, kind in _hints(cls).items():
         if name in values and not _fits(values[name], kind):
-            told = kind.__name__ if isinstance(kind, type) and not typing.get_args(kind) else str(kind)
-            raise InputError(f"{name} must be {told}, got {repr(values[name])[:60]}")
+            expected = kind.__name__ if isinstance(kind, type) and not typing.get_args(kind) else str(kind)
+            raise InputError(f"{name} must be {expected}, got {repr(values[name])[:60]}")
 
 
 @functools.cache

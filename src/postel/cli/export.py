@@ -52,9 +52,9 @@ def export(
         targets = [Target(path, "JSON" if path.suffix == ".json" else "Parquet") for path in files]
         read = archive_files(store) if store.is_dir() else [store]
         with writing(targets, overwrite=overwrite, inputs=read) as work:
-            kept = open_results(store)
-            write_archive(kept, work)
-            runs = len(kept)
+            results = open_results(store)
+            write_archive(results, work)
+            runs = len(results)
     size = sum(path.stat().st_size for path in files)
     if as_json:
         print_json({"runs": runs, "files": [str(path) for path in files], "bytes": size})

@@ -55,7 +55,7 @@ class StudyView:
             TimeElapsedColumn(),
         )
         self.workers, self.total = workers, total
-        self.kept = self.fresh = self.failed = self.started = 0
+        self.stored = self.fresh = self.failed = self.started = 0
         self._first: float | None = None
         self._shown = False
         self.progress = Progress(*columns, console=notes, disable=quiet, transient=True)
@@ -78,7 +78,7 @@ class StudyView:
     @property
     def done(self) -> int:
         """Number of runs that have a row."""
-        return self.kept + self.fresh
+        return self.stored + self.fresh
 
     def row(self, row: Row) -> None:
         """Note that a run is done, or was found in the store.
@@ -89,7 +89,7 @@ class StudyView:
         if self.started > self.fresh + self.failed:
             self.fresh += 1
         else:
-            self.kept += 1
+            self.stored += 1
         self._show()
 
     def start(self, spec: RunSpec) -> None:
@@ -131,12 +131,12 @@ class StudyView:
         self._appear()
         # A few runs more than can run are handed out ahead.
         running = min(self.workers, self.started - self.fresh - self.failed)
-        said = [f"{running} running"] if running > 0 else []
-        said += [f"{self.failed} failed"] if self.failed else []
+        parts = [f"{running} running"] if running > 0 else []
+        parts += [f"{self.failed} failed"] if self.failed else []
         if self.total is not None:
             elapsed = 0.0 if self._first is None else time.monotonic() - self._first
-            said.append(time_left(self.fresh, elapsed, self.total - self.done - self.failed))
+            parts.append(time_left(self.fresh, elapsed, self.total - self.done - self.failed))
             self.progress.update(self.bar, completed=self.done + self.failed)
         else:
-            said.append(f"{self.done} runs")
-        self.progress.update(self.bar, note=", ".join(filter(None, said)))
+            parts.append(f"{self.done} runs")
+        self.progress.update(self.bar, note=", ".join(filter(None, parts)))

@@ -92,7 +92,7 @@ def kept_run(
     except (OSError, ValueError, TypeError, AttributeError, ValidationError) as error:
         reason = str(error).strip().split("\n")[0][:200]
         raise InputError(f"{file} is no run.json, as postel train --out writes: {reason}") from error
-    told = values.get("ways", {}) if isinstance(values.get("ways", {}), dict) else {}
-    allowed = {name: told[name] for name in ("batch_size", "device") if name in told}
+    stored = values.get("ways", {}) if isinstance(values.get("ways", {}), dict) else {}
+    allowed = {name: stored[name] for name in ("batch_size", "device") if name in stored}
     result = values.get("result")
     return spec, (result or {}).get("val"), {**allowed, **ways}

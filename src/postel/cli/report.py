@@ -56,8 +56,8 @@ def report(
     if as_json:
         print_json({"out": str(out), **_counts(page)})
     else:
-        told = ", ".join(f"{number:,} {name}" for number, name in page.counts)
-        screen.print(f"the report of {told} is in {out} ({out.stat().st_size / 1e6:.1f} MB)", soft_wrap=True)
+        counts = ", ".join(f"{number:,} {name}" for number, name in page.counts)
+        screen.print(f"the report of {counts} is in {out} ({out.stat().st_size / 1e6:.1f} MB)", soft_wrap=True)
         if study.failures:
             notes.print(f"{len(study.failures)} runs of the store failed; the report lists them")
     if show:

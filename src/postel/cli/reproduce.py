@@ -115,10 +115,10 @@ def reproduce(
         _tell_plan(target, store, as_json)
         return
     check_place(target.name, out, overwrite=overwrite)
-    kept = open_results(store)
+    results = open_results(store)
     if not render_only:
-        _run(target, kept, quiet=as_json)
-    product = target.render(kept)
+        _run(target, results, quiet=as_json)
+    product = target.render(results)
     written = write_product(product, out, overwrite=overwrite)
     if as_json:
         files = [str(path) for path in written]
@@ -166,13 +166,13 @@ def _tell_plan(target: Target, path: Path, as_json: bool) -> None:
     from postel.paper.estimate import estimate
 
     cells, workers = target.cells, target.options.workers
-    with _store_or_none(path) as kept, notes.status("reading what is there") as status:
+    with _store_or_none(path) as results, notes.status("reading what is there") as status:
 
         def on_measure(dataset: str, backbone: str) -> None:
             status.update(f"measuring an epoch of {backbone} on {dataset}")
 
         rates = EpochRates(target.options.data_root, on_measure=on_measure)
-        found = estimate(cells, kept, workers, rates)
+        found = estimate(cells, results, workers, rates)
     if as_json:
         print_json({"name": target.name, **asdict(found), "workers": workers})
         return
@@ -216,19 +216,21 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def _run(target: Target, kept: Store, *, quiet: bool) -> None:
+def _run(target: Target, results: Store, *, quiet: bool) -> None:
     from postel.cli.console import notes
     from postel.paper.running import run_target
 
     with _watched(quiet) as watch:
         try:
-            run_target(target, kept, watch)
+            run_target(target, results, watch)
         except KeyboardInterrupt:
-            notes.print(f"interrupted: what was done is kept in {kept.path}; the same command goes on from there")
+            notes.print(
+                f"interrupted: what was done is kept in {results.path}; the same command goes on from there"
+            )
             raise typer.Exit(130) from None
-    failures = len(kept.failures())
+    failures = len(results.failures())
     if failures and not quiet:
-        notes.print(f"{failures} runs in {kept.path} failed; their tracebacks are kept there")
+        notes.print(f"{failures} runs in {results.path} failed; their tracebacks are kept there")
 
 
 @contextmanager
@@ -260,8 +262,8 @@ def _watched(quiet: bool) -> Iterator[Watch]:
         bar = progress.add_task("starting", total=None, runs=0)
 
         def on_cell(number: int, total: int, asked: Asked) -> None:
-            told = f"{asked.dataset}, {asked.backbone}, {asked.variant.label}"
-            progress.update(bar, description=told, completed=number, total=total)
+            description = f"{asked.dataset}, {asked.backbone}, {asked.variant.label}"
+            progress.update(bar, description=description, completed=number, total=total)
 
         def on_row(row: Row) -> None:
             nonlocal runs

@@ -78,14 +78,14 @@ def tune(
 
     chosen = Budget.parse(budget)
     options.tell_unused_storage(storage)
-    kept = Store(store)
-    asked = list(listed(methods) or ["postel"])
-    if not any(MethodSpec.parse(method).name == "one_hot" for method in asked):
-        asked.insert(0, "one_hot")
+    results = Store(store)
+    searched = list(listed(methods) or ["postel"])
+    if not any(MethodSpec.parse(method).name == "one_hot" for method in searched):
+        searched.insert(0, "one_hot")
     settings = {**options.search_settings(fixed, backbone), "max_epochs": max_epochs, "stopping": stopping}
     cells = []
     chosen_cells = []
-    for method in asked:
+    for method in searched:
         with StudyView(f"{dataset}, {backbone}, {method}: trainings", None, workers, quiet=as_json) as view:
             try:
                 found = tune_dataset(
@@ -97,7 +97,7 @@ def tune(
                     splits=range(splits),
                     search_splits=search_splits,
                     budget=chosen,
-                    store=kept,
+                    store=results,
                     workers=workers,
                     scheduler=scheduler,
                     data_root=data_root,
@@ -117,8 +117,8 @@ def tune(
         chosen_cells.append(found)
         if cell["failed"]:
             notes.print(f"{cell['failed']} of {splits} runs of the chosen setting failed and are left out")
-        cells.append({**cell, "test": _test(cell, kept)})
-    name, reason = recommended(chosen_cells, kept)
+        cells.append({**cell, "test": _test(cell, results)})
+    name, reason = recommended(chosen_cells, results)
     if as_json:
         print_json({"cells": cells, "recommended": name, "reason": reason})
     else:

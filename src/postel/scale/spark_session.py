@@ -86,8 +86,8 @@ def check_java() -> str:
     if java is None or not Path(java).exists():
         where = f"in {home}: correct JAVA_HOME" if home else "on PATH: install one or set JAVA_HOME"
         raise InputError(f"engine spark needs Java {_OLDEST_JAVA} or later, but there is no java {where}")
-    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
-    match = re.search(r'version "(\d+)', told.stderr + told.stdout)
+    printed = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+    match = re.search(r'version "(\d+)', printed.stderr + printed.stdout)
     if match is None or int(match[1]) < _OLDEST_JAVA:
         version = match[1] if match else "an unknown version"
         raise InputError(f"engine spark needs Java {_OLDEST_JAVA} or later, but {java} is {version}")

@@ -76,12 +76,12 @@ class Parameters:
 
     def __repr__(self) -> str:
         defaults = {name: p.default for name, p in inspect.signature(type(self)).parameters.items()}
-        told = [
+        changed = [
             f"{name}={value!r}"
             for name, value in self.get_params(deep=False).items()
             if type(value) is not type(defaults[name]) or value != defaults[name]
         ]
-        return f"{type(self).__name__}({', '.join(told)})"
+        return f"{type(self).__name__}({', '.join(changed)})"
 
 
 def _changed(smoother: Any, changes: dict[str, Any]) -> Smoother:

@@ -77,8 +77,8 @@ def _masks(arrays: dict[str, Any], num_nodes: int) -> Bools:
     found = []
     for name in _MASKS:
         masks = np.atleast_2d(arrays[name])
-        told = masks.dtype == np.bool_ or (masks.dtype.kind in "iu" and np.isin(masks, (0, 1)).all())
-        if not told or masks.ndim != 2 or masks.shape[1] != num_nodes or not len(masks):
+        is_boolean = masks.dtype == np.bool_ or (masks.dtype.kind in "iu" and np.isin(masks, (0, 1)).all())
+        if not is_boolean or masks.ndim != 2 or masks.shape[1] != num_nodes or not len(masks):
             shape = f"{masks.dtype} of shape {list(masks.shape)}"
             raise InputError(
                 f"{name} must hold true or false for each split and node, [S, {num_nodes}], got {shape}"

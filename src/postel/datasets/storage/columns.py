@@ -255,12 +255,12 @@ def _read_text(path: Path, separator: str) -> Any:
         options = csv.ConvertOptions(column_types=texts, **values)
         return csv.read_csv(path, parse_options=parse, convert_options=options)
     except (pa.ArrowException, OSError, UnicodeError, ValueError) as error:
-        told = str(error).splitlines()[0][:200]
-        if "UTF8" in told or isinstance(error, UnicodeError):
+        reason = str(error).splitlines()[0][:200]
+        if "UTF8" in reason or isinstance(error, UnicodeError):
             raise InputError(
-                f"{path} is no UTF-8 text ({told}): save it as UTF-8, with iconv -f latin1 -t utf8 for example"
+                f"{path} is no UTF-8 text ({reason}): save it as UTF-8, with iconv -f latin1 -t utf8 for example"
             ) from error
-        raise InputError(f"{path} cannot be read as {path.suffix[1:]}: {told}") from error
+        raise InputError(f"{path} cannot be read as {path.suffix[1:]}: {reason}") from error
 
 
 def _read_parquet(path: Path) -> Any:
@@ -280,8 +280,8 @@ def _read_parquet(path: Path) -> Any:
     except (pa.ArrowException, OSError, UnicodeError, ValueError, OverflowError) as error:
         if isinstance(error, InputError):
             raise
-        told = str(error).splitlines()[0][:200]
-        raise InputError(f"{path} cannot be read as parquet: {told}") from error
+        reason = str(error).splitlines()[0][:200]
+        raise InputError(f"{path} cannot be read as parquet: {reason}") from error
 
 
 def _numbers_of_texts(values: Any) -> Any:

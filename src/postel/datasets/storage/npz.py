@@ -72,9 +72,9 @@ def read_npz(path: Path, check_names: Callable[[list[str]], None] = lambda names
     except PermissionError:
         raise InputError(f"{path} cannot be read: permission denied") from None
     except _DAMAGE as error:
-        name, told = str(path)[:200], str(error)[:200]
+        name, reason = str(path)[:200], str(error)[:200]
         raise InputError(
-            f"{name} is cut short, altered or holds a pickle, and was not used ({told}); make it again"
+            f"{name} is cut short, altered or holds a pickle, and was not used ({reason}); make it again"
         ) from error
 
 

@@ -139,10 +139,10 @@ def _runner(runs: MemoryRuns, store: Any, reasons: dict[str, str]) -> Callable[[
 
     def run(specs: Sequence[RunSpec], tell: Tell) -> None:
         by_key = {spec.key: spec for spec in specs}
-        kept = store.get(by_key) if store is not None else {}
-        for key, row in kept.items():
+        stored = store.get(by_key) if store is not None else {}
+        for key, row in stored.items():
             tell(by_key[key], Measured.of(row))
-        outcomes = runs([spec for key, spec in by_key.items() if key not in kept])
+        outcomes = runs([spec for key, spec in by_key.items() if key not in stored])
         try:
             for outcome in outcomes:
                 if isinstance(outcome, Failure):

@@ -68,18 +68,18 @@ def row_of_line(line: Mapping[str, Any]) -> Row:
     """
     try:
         values = {name: value for name, value in line.items() if value is not None}
-        said = values.pop("pseudo_labels")
+        rounds = values.pop("pseudo_labels")
         settings = {name: values.pop(name) for name in RunSpec.model_fields if name in values}
         settings["method"] = {"name": settings["method"], "params": json.loads(values.pop("method_params"))}
         settings["backbone_args"] = json.loads(settings["backbone_args"])
-        settings["pseudo_labels"] = {"yes": True, "no": False}[said] if said in ("yes", "no") else int(said)
+        settings["pseudo_labels"] = {"yes": True, "no": False}[rounds] if rounds in ("yes", "no") else int(rounds)
         spec = RunSpec(**settings)
         scores = {
             part: {name: values.pop(f"{part}_{name}") for name in _SCORES if f"{part}_{name}" in values} or None
             for part in ("val", "test")
         }
-        said_of = [name for name in _RESULT if name in values or name not in _ADDED]
-        result = Result.from_dict({n: scores[n] if n in scores else values.pop(n) for n in said_of})
+        names = [name for name in _RESULT if name in values or name not in _ADDED]
+        result = Result.from_dict({n: scores[n] if n in scores else values.pop(n) for n in names})
         key, collapsed = values.pop("key"), bool(values.pop("collapsed", False))
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"a line of results does not say what a run was: {error!r}") from error
