@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -217,6 +217,7 @@ class Cell:
             stored = {"method": chosen.name, "params": chosen.params, "fixed": {}}
             marks = (*marks, QUESTION_UNKNOWN)
         budget = values["budget"]
+        spent = {entry.name: budget[entry.name] for entry in fields(Spent) if entry.name in budget}
         names = ("dataset", "backbone", "pseudo_labels", "protocol", "recipe")
         return cls(
             key=values["key"],
@@ -230,14 +231,7 @@ class Cell:
                 search_splits=budget["search_splits"],
             ),
             chosen=Setting(method=chosen, **{name: values["settings"][name] for name in SETTINGS}),
-            spent=Spent(
-                trials=budget["trials"],
-                search_splits=budget["search_splits"],
-                text=budget["text"],
-                trainings=budget.get("trainings"),
-                rungs=tuple(Rung(**rung) for rung in budget.get("rungs", ())),
-                method_searched=budget.get("method_searched"),
-            ),
+            spent=Spent(**{**spent, "rungs": tuple(Rung(**rung) for rung in spent.get("rungs", ()))}),
             run_keys=tuple(values["run_keys"]),
             validation=dict(values.get("validation") or {}),
             failed=values.get("failed", 0),
@@ -248,19 +242,10 @@ class Cell:
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, as stores and archives hold them; fields without a value are left out."""
         question, spent = self.question, self.spent
-        budget: dict[str, Any] = {
-            "kind": question.budget.kind if question.budget else "fixed",
-            "amount": question.budget.amount if question.budget else 0,
-            "trials": spent.trials,
-            "search_splits": spent.search_splits,
-            "text": spent.text,
-        }
-        if spent.trainings is not None:
-            budget["trainings"] = spent.trainings
+        known = {name: value for name, value in vars(spent).items() if value is not None and value != ()}
         if spent.rungs:
-            budget["rungs"] = [asdict(rung) for rung in spent.rungs]
-        if spent.method_searched is not None:
-            budget["method_searched"] = spent.method_searched
+            known["rungs"] = [asdict(rung) for rung in spent.rungs]
+        budget = {**asdict(question.budget or Budget("fixed")), **known}
         stored_question = {
             "method": question.method.name,
             "params": question.method.params,
