@@ -1,4 +1,4 @@
-"""What every picture shares: a figure without global state, colours that everyone can tell apart, whole files."""
+"""What every picture shares: a figure without global state, colors that everyone can tell apart, whole files."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from postel.files import replacing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Colours that stay apart for colour-blind readers (Okabe and Ito).
+#: Colors that stay apart for color-blind readers (Okabe and Ito).
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442")
 
 #: Heat maps are grey, so that no shade can be taken for a class or a method.
 HEAT = "Greys"
 
-_METHOD_COLOURS = {
+_METHOD_COLORS = {
     "one_hot": "#000000",
     "uniform": "#E69F00",
     "distillation": "#56B4E9",
@@ -31,24 +31,24 @@ _METHOD_COLOURS = {
 }
 
 
-def method_colour(name: str) -> str:
-    """Return the colour of a method, the same in every picture.
+def method_color(name: str) -> str:
+    """Return the color of a method, the same in every picture.
 
     Args:
         name: The method's name; one that is not of this package is grey.
 
     Returns:
-        The colour as #rrggbb.
+        The color as #rrggbb.
 
     Example:
-        >>> method_colour("postel"), method_colour("of_my_own")
+        >>> method_color("postel"), method_color("of_my_own")
         ('#0072B2', '#777777')
     """
-    return _METHOD_COLOURS.get(name, "#777777")
+    return _METHOD_COLORS.get(name, "#777777")
 
 
 def heat_ink(value: float, top: float = 1.0) -> str:
-    """Return the colour of text that is readable on a cell of a heat map.
+    """Return the color of text that is readable on a cell of a heat map.
 
     Args:
         value: The cell's value.
@@ -94,11 +94,11 @@ def rendered(figure: Figure, kind: str) -> bytes:
         for text in figure.findobj(require_extra("matplotlib.text", "plots").Text):
             text.set_parse_math(False)
         figure.savefig(buffer, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
-    return buffer.getvalue() if kind == "svg" else _in_few_colours(buffer)
+    return buffer.getvalue() if kind == "svg" else _in_few_colors(buffer)
 
 
-def _in_few_colours(png: io.BytesIO) -> bytes:
-    """Reduce a PNG to 256 colours: more than a plot has but for the edges of lines, in a third of the space."""
+def _in_few_colors(png: io.BytesIO) -> bytes:
+    """Reduce a PNG to 256 colors: more than a plot has but for the edges of lines, in a third of the space."""
     image, buffer = require_extra("PIL.Image", "plots"), io.BytesIO()
     image.open(png).convert("RGB").quantize(256, dither=image.Dither.NONE).save(buffer, "png", optimize=True)
     return buffer.getvalue()

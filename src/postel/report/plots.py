@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from postel.experiments.results import Cell
-from postel.pictures import HEAT, heat_ink, method_colour, new_figure
+from postel.pictures import HEAT, heat_ink, method_color, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,8 +90,8 @@ def _draw_accuracies(axes: Axes, cells: Sequence[Cell]) -> None:
     for place, cell in enumerate(cells):
         values, span = cell.accuracy.values, cell.accuracy.interval
         spread = np.linspace(-0.18, 0.18, len(values)) if len(values) > 1 else [0.0]
-        colour = method_colour(cell.chosen.method.name)
-        axes.scatter(place + np.asarray(spread), values, s=26, color=colour, alpha=0.55, linewidth=0)
+        color = method_color(cell.chosen.method.name)
+        axes.scatter(place + np.asarray(spread), values, s=26, color=color, alpha=0.55, linewidth=0)
         axes.plot([place, place], [span.low, span.high], color="black", linewidth=2)
         axes.plot([place - 0.24, place + 0.24], [span.mean, span.mean], color="black", linewidth=2)
         where = (place + 0.27, span.mean)
@@ -122,8 +122,8 @@ def _draw_losses(panels: Any, cells: Sequence[Cell]) -> None:
         for name, style in _CURVES:
             curve = best.loss(name) if best is not None else []
             if curve:
-                colour = method_colour(cell.chosen.method.name)
-                axes.plot(range(1, len(curve) + 1), curve, style, color=colour, label=name)
+                color = method_color(cell.chosen.method.name)
+                axes.plot(range(1, len(curve) + 1), curve, style, color=color, label=name)
         axes.axvline(cell.rows[0].result.best_epoch, color="#777777", linewidth=0.8)
         axes.set_title(_wrapped(cell), fontsize=10)
         axes.set_xlabel("epoch")

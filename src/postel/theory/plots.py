@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-CLASS_COLOURS = PALETTE[:2]
+CLASS_COLORS = PALETTE[:2]
 _HIDDEN = "#FFFFFF"
 
 
@@ -100,9 +100,9 @@ def sals_figure(homophily: float = 0.8, heterophily: float = 0.2) -> Figure:
 
 
 def _class_legend(figure: Figure) -> None:
-    """Say below a figure which colour is which class."""
+    """Say below a figure which color is which class."""
     marks: Any = require_extra("matplotlib.patches", "plots")
-    handles = [marks.Patch(color=colour, label=f"class {k}") for k, colour in enumerate(CLASS_COLOURS)]
+    handles = [marks.Patch(color=color, label=f"class {k}") for k, color in enumerate(CLASS_COLORS)]
     figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
 
 
@@ -114,11 +114,11 @@ def _draw_graph(axes: Axes, pseudo_labels: bool) -> None:
     for u, v in data.edge_index.T.tolist():
         axes.plot(*zip(places[u], places[v], strict=True), color="#999999", linewidth=1, zorder=1)
     for i, (x, y) in enumerate(places):
-        colour = CLASS_COLOURS[int(data.y[i])]
+        color = CLASS_COLORS[int(data.y[i])]
         training = bool(data.train_mask[i])
-        face = colour if training or pseudo_labels else _HIDDEN
+        face = color if training or pseudo_labels else _HIDDEN
         axes.scatter(
-            x, y, s=190, color=face, edgecolor=colour if pseudo_labels or training else "#666666", zorder=2
+            x, y, s=190, color=face, edgecolor=color if pseudo_labels or training else "#666666", zorder=2
         )
         mark = "T" if i == TARGET else ("" if training else "?")
         axes.text(x, y, mark, ha="center", va="center", zorder=3, color="black" if face == _HIDDEN else "white")
@@ -142,7 +142,7 @@ def _draw_bars(axes: Axes, groups: dict[str, list[float]]) -> None:
     for place, values in enumerate(groups.values()):
         for k, value in enumerate(values):
             x = place + 0.38 * k - 0.19
-            axes.bar(x, value, width=0.36, color=CLASS_COLOURS[k])
+            axes.bar(x, value, width=0.36, color=CLASS_COLORS[k])
             axes.text(x, value + 0.02, f"{value:.2f}", ha="center", fontsize=9)
     axes.set_xticks(range(len(groups)), list(groups))
     axes.set_ylim(0, 1.15)
@@ -155,7 +155,7 @@ def _draw_star(axes: Axes, counts: list[int]) -> None:
         angle = math.pi / 2 + 2 * math.pi * place / len(classes)
         x, y = math.cos(angle), math.sin(angle)
         axes.plot([0, x], [0, y], color="#999999", linewidth=1, zorder=1)
-        axes.scatter(x, y, s=170, color=CLASS_COLOURS[k], zorder=2)
+        axes.scatter(x, y, s=170, color=CLASS_COLORS[k], zorder=2)
     axes.scatter(0, 0, s=230, color="white", edgecolor="black", zorder=2)
     axes.text(0, 0, "T", ha="center", va="center", zorder=3)
     _bare(axes)

@@ -62,8 +62,8 @@ def _shares(axes: Any, diagnosis: Diagnosis) -> None:
     if diagnosis.evaluation is not None:
         series.append(("test", diagnosis.evaluation.test_shares, _ORANGE))
     width = 0.8 / len(series)
-    for number, (label, values, colour) in enumerate(series):
-        axes.bar([place + width * number for place in places], values, width, label=label, color=colour)
+    for number, (label, values, color) in enumerate(series):
+        axes.bar([place + width * number for place in places], values, width, label=label, color=color)
     axes.set_xticks([place + width * (len(series) - 1) / 2 for place in places], diagnosis.class_names)
     axes.set_title("share of each class")
     axes.legend(frameon=False)

@@ -74,10 +74,10 @@ def draw_losses(axes: Any, cell: Cell | None, title: str) -> None:
     if entry is None:
         mark_not_run(axes)
         return
-    for name, label, colour, style in _SETS:
+    for name, label, color, style in _SETS:
         curve = entry.loss(name)
         if curve:
-            axes.plot(range(1, len(curve) + 1), curve, style, color=colour, linewidth=1.8, label=label)
+            axes.plot(range(1, len(curve) + 1), curve, style, color=color, linewidth=1.8, label=label)
     axes.axvline(entry.best_epoch, color="#777777", linewidth=0.8)
     axes.grid(alpha=0.25)
 

@@ -69,7 +69,7 @@ def _line(entry: Round) -> tuple[Any, ...]:
 
 
 def _draw(panels: Any, row: Row) -> None:
-    # A map that stays ordered in every kind of colour vision; its lightest end is hard to see on white.
+    # A map that stays ordered in every kind of color vision; its lightest end is hard to see on white.
     shades = require_extra("matplotlib", "plots").colormaps["viridis"]
     rounds = row.rounds or ()
     for axes, name, label in zip(panels, ("val", "test"), ("validation loss", "test loss"), strict=True):
@@ -79,8 +79,8 @@ def _draw(panels: Any, row: Row) -> None:
                 continue
             told = "no pseudo-labels" if entry.round == 0 else f"round {entry.round}"
             style = "-" if entry.improved else "--"
-            colour = shades(0.85 * place / max(len(rounds) - 1, 1))
-            axes.plot(range(1, len(curve) + 1), curve, style, color=colour, linewidth=1.8, label=told)
+            color = shades(0.85 * place / max(len(rounds) - 1, 1))
+            axes.plot(range(1, len(curve) + 1), curve, style, color=color, linewidth=1.8, label=told)
         axes.set_title(label, fontsize=11)
         axes.set_xlabel("epoch")
         axes.grid(alpha=0.25)

@@ -14,7 +14,7 @@ from postel.paper.questions import FIXED, PUBLISHED_NOTE, Asked, Options
 from postel.paper.table import Table, numbers, texts
 from postel.paper.target import Target
 from postel.paper.variants import ONE_HOT, POSTEL, Variant
-from postel.pictures import PALETTE, method_colour, new_figure
+from postel.pictures import PALETTE, method_color, new_figure
 
 #: The paper's values of both, from its search space.
 SWEEPS: dict[str, tuple[float, ...]] = {
@@ -102,18 +102,18 @@ def _draw(axes: Any, asked: Asked, plain: Cell | None, points: list[tuple[Asked,
         return [(*head, "not run", *[None] * 6, 0, None)]
     level = plain.accuracy.interval
     rows: list[tuple[Any, ...]] = [(*head, "one-hot", None, *_numbers(plain, None))]
-    for name, (colour, marker, letter) in _STYLES.items():
+    for name, (color, marker, letter) in _STYLES.items():
         found = [(one.variant.params[name], cell) for one, cell in points if one.variant.label == name]
         spans = [cell.accuracy.interval for _, cell in found]
         values, means = [value for value, _ in found], [span.mean for span in spans]
         lows, highs = [span.low for span in spans], [span.high for span in spans]
-        axes.fill_between(values, lows, highs, color=colour, alpha=0.13, linewidth=0)
-        axes.plot(values, means, marker=marker, color=colour, linewidth=1.8, markersize=5, label=letter)
+        axes.fill_between(values, lows, highs, color=color, alpha=0.13, linewidth=0)
+        axes.plot(values, means, marker=marker, color=color, linewidth=1.8, markersize=5, label=letter)
         fallen = [(value, cell.accuracy.interval.mean) for value, cell in found if cell.has_collapsed]
         if fallen:
-            axes.plot(*zip(*fallen, strict=True), marker, color=colour, markerfacecolor="white", markersize=5)
+            axes.plot(*zip(*fallen, strict=True), marker, color=color, markerfacecolor="white", markersize=5)
         rows += [(*head, name, value, *_numbers(cell, plain)) for value, cell in found]
-    axes.axhline(level.mean, color=method_colour("one_hot"), linestyle="--", linewidth=1.6, label="one-hot")
+    axes.axhline(level.mean, color=method_color("one_hot"), linestyle="--", linewidth=1.6, label="one-hot")
     axes.set_xlim(-0.03, 1.03)
     axes.set_xlabel("value of α or β")
     axes.set_ylabel("test accuracy, %")

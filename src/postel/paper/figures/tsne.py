@@ -113,10 +113,10 @@ def _draw(axes: Any, found: dict[str, Any] | None, cell: Cell | None) -> tuple[A
     points, classes = found["points"], found["classes"]
     for k in sorted(set(classes)):
         of_class = [point for point, own in zip(points, classes, strict=True) if own == k]
-        colour = PALETTE[k % len(PALETTE)]
+        color = PALETTE[k % len(PALETTE)]
         x, y = zip(*of_class, strict=True)
         size = 60 if len(points) < 100 else 22 if len(points) < 500 else 7
-        axes.scatter(x, y, s=size, color=colour, alpha=0.7, linewidth=0, label=f"class {k}", rasterized=True)
+        axes.scatter(x, y, s=size, color=color, alpha=0.7, linewidth=0, label=f"class {k}", rasterized=True)
     axes.legend(frameon=False, fontsize=8, markerscale=2 if len(points) > 500 else 1, loc="best")
     axes.set_xlabel(f"silhouette {found['silhouette']:.3f}, accuracy {cell.accuracy.values[0]:.1f} %", fontsize=11)
     return "run", len(points), found["silhouette"], cell.accuracy.values[0]
