@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
 from postel.errors import InputError
+from postel.owners import remove, scratch_name, scratch_names
 
 
 @contextlib.contextmanager
@@ -26,15 +26,21 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         InputError: If the place cannot be written to.
 
     Example:
+        >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     with replacing(Path(folder) / "a") as stream:
         ...         _ = stream.write(b"whole")
         ...     (Path(folder) / "a").read_bytes()
         b'whole'
     """
+    made: list[Path] = []
     try:
+        made = [place for place in (path.parent, *path.parent.parents) if not place.exists()]
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        for left in scratch_names(path.parent, path.name)[0]:
+            remove(left)  # of a process that was killed
+        name = path.parent / scratch_name(path.name)
+        handle = os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}; choose another folder") from error
     try:
@@ -42,13 +48,12 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        # mkstemp makes files that only their owner reads; ours are as open as any other file.
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)
-        Path(name).replace(path)
+        name.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        name.unlink(missing_ok=True)
+        for place in made:
+            with contextlib.suppress(OSError):
+                place.rmdir()
         raise
 
 

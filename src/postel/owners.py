@@ -6,6 +6,7 @@ import hashlib
 import os
 import platform
 import shutil
+import tempfile
 import uuid
 from pathlib import Path
 
@@ -65,6 +66,27 @@ def scratch_names(folder: Path, name: str) -> tuple[list[Path], list[Path]]:
         if len(owner) == 4 and entry.name.endswith(_SUFFIX) and _is_ours(entry):
             states[_state_of_tag(owner)].append(entry)
     return states["dead"], states["alive"]
+
+
+def temporary_folder(name: str, parent: Path | None = None) -> tempfile.TemporaryDirectory[str]:
+    """Make a temporary folder that goes with its object, and remove those of ``name`` that killed processes left.
+
+    Args:
+        name: What it is for, in a word.
+        parent: Where to make it; the system's place for temporary files without it.
+
+    Returns:
+        The folder, as the standard library's class.
+
+    Example:
+        >>> with temporary_folder("postel-doctest") as folder:
+        ...     Path(folder).is_dir()
+        True
+    """
+    place = Path(tempfile.gettempdir()) if parent is None else parent
+    for left in scratch_names(place, name)[0]:
+        remove(left)
+    return tempfile.TemporaryDirectory(prefix=f"{_prefix(name)}{_tag()}-", suffix=_SUFFIX, dir=place)
 
 
 def remove(path: Path) -> None:

@@ -1,7 +1,7 @@
 """A program that runs commands of postel under faults: it imports once and forks, so that hundreds are quick.
 
-Its one argument is a folder to work in; it prints what went wrong as JSON, a list of sentences, after a count of
-the cases that were tried.
+Its arguments are a folder to work in, how often each signal comes, and names of commands, all without any. It
+prints what went wrong as JSON, a list of sentences, after a count of the cases that were tried.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from postel.cli import main
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -35,6 +37,30 @@ class Command:
     arguments: tuple[str, ...]
     limit: int = 100
     again: tuple[str, ...] = ("--overwrite",)
+    stub: Callable[[], None] = lambda: None
+
+
+def small_demo() -> None:
+    """A demo of a second: one method on one small graph, for a few epochs."""
+    import postel.cli.demo
+    from postel.experiments import comparison
+
+    whole = comparison.comparison_specs
+    comparison.comparison_specs = lambda *args, **kwargs: whole(*args, **{**kwargs, "max_epochs": 3})
+    postel.cli.demo.METHODS = ("one_hot",)
+    postel.cli.demo._graphs = lambda data_root: [("karate", "")]
+
+
+def publisher_at_hand() -> None:
+    """A publisher that gives a graph at once, whatever it is asked for."""
+    from postel.datasets.sources import lookup, upstream
+
+    os.environ["POSTEL_CACHE"] = "out"
+    lookup._remote = lambda source, name, cache: upstream.karate()
+    lookup._checked = lambda graph, entry, what: graph
+    lookup._local = lambda entry, folder: (
+        lookup.read_graph_file(found) if (found := folder / f"{entry.name}.npz").exists() else None
+    )
 
 
 COMMANDS = {
@@ -43,6 +69,10 @@ COMMANDS = {
         ("smooth", "--edges", "in/e.csv", "--labels", "in/n.csv", "--out", "out/o.parquet", "--engine", "duckdb")
     ),
     "convert": Command(("convert", "in/e.csv", "in/n.csv", "out/g.npz")),
+    "convert a collection": Command(("convert", "in/collection.npz", "out/g.npz")),
+    "fetch": Command(("fetch", "texas"), again=(), stub=publisher_at_hand),
+    "predict": Command(("predict", "in/model", "karate", "--out", "out/p.csv")),
+    "demo": Command(("demo", "--splits", "2", "-w", "1", "--out", "out/d.html"), again=(), stub=small_demo),
     "diagnose": Command(("diagnose", "karate", "--plot", "out/d.png")),
     "train": Command(("train", "karate", *QUICK, "--out", "out/model")),
     "compare": Command(("compare", "karate", "-m", "one_hot", *STUDY, "--out", "out/c.html"), 45_000),
@@ -134,6 +164,7 @@ class Faults:
     def __init__(self, home: Path) -> None:
         self.home, self.number, self.wrong = home, 0, []
         self.tried: Counter[str] = Counter()
+        self.seconds: dict[str, float] = {}
         self.rng = random.Random(0)
 
     def trial(self, kind: str) -> Trial:
@@ -156,6 +187,7 @@ class Faults:
         size = command.limit
 
         def limit() -> None:
+            command.stub()
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
         self.refused("full disk", name, trial, *trial.run(command.arguments, limit))
@@ -171,7 +203,7 @@ class Faults:
             return
         try:
             (out / "filler").write_bytes(b"x" * 4096)
-            code, said = trial.run(command.arguments)
+            code, said = trial.run(command.arguments, command.stub)
             self.check(code == 2 and "Traceback" not in said, "small disk", name, code, said[-600:])
             self.check(
                 [path.name for path in out.iterdir()] == ["filler"], "small disk", name, list(out.iterdir())
@@ -185,6 +217,7 @@ class Faults:
             path.chmod(0o555 if path.is_dir() else 0o444)
 
         def give_up_rights() -> None:
+            command.stub()
             if os.geteuid() == 0:
                 os.setgid(65534)
                 os.setuid(65534)
@@ -195,19 +228,21 @@ class Faults:
     def signalled(self, name: str, number: signal.Signals, seconds: float, whole: list[str]) -> None:
         """Ended in good order, at any moment: 128 + the signal's number, all of the output or nothing."""
         command, trial = COMMANDS[name], self.trial(number.name)
-        code, said = trial.run(command.arguments, signal_after=(number, self.rng.uniform(0.02, seconds)))
+        moment = number, self.rng.uniform(0.02, seconds)
+        code, said = trial.run(command.arguments, command.stub, signal_after=moment)
         self.check(code in (0, 128 + number) and "Traceback" not in said, number.name, name, code, said[-900:])
         left = trial.left()
         self.check(left == whole or (left == [] and code != 0), number.name, name, "left", left)
-        done = trial.run((*command.arguments, *(command.again if left else ())))
+        done = trial.run((*command.arguments, *(command.again if left else ())), command.stub)
         self.check(done[0] == 0, number.name, name, "and again", *done)
 
     def killed(self, name: str, seconds: float, whole: list[str]) -> None:
         """After a kill no file is there in part; the same command then does all, and clears up."""
         command, trial = COMMANDS[name], self.trial("SIGKILL")
-        trial.run(command.arguments, signal_after=(signal.SIGKILL, self.rng.uniform(0.02, seconds)))
+        moment = signal.SIGKILL, self.rng.uniform(0.02, seconds)
+        trial.run(command.arguments, command.stub, signal_after=moment)
         there = [name for name in trial.left() if name in whole and (trial.folder / name).is_file()]
-        done = trial.run((*command.arguments, *(command.again if there else ())))
+        done = trial.run((*command.arguments, *(command.again if there else ())), command.stub)
         self.check(done[0] == 0 and "Traceback" not in done[1], "SIGKILL", name, "then", *done)
         self.check(trial.left() == whole, "SIGKILL", name, "left", trial.left())
 
@@ -220,22 +255,30 @@ def inputs(home: Path) -> None:
     edges = [(rng.randrange(60), rng.randrange(60)) for _ in range(200)]
     (folder / "e.csv").write_text("source,target\n" + "".join(f"{a},{b}\n" for a, b in edges))
     (folder / "n.csv").write_text("node,label,x\n" + "".join(f"{i},{'abc'[i % 3]},{i % 5}\n" for i in range(60)))
+    part = np.tile(np.arange(60) % 3, (2, 1))
+    parts = {"train_masks": part == 0, "val_masks": part == 1, "test_masks": part == 2}
+    graph = {"node_features": np.eye(60), "node_labels": np.arange(60) % 3, "edges": np.array(edges)}
+    np.savez(folder / "collection.npz", **graph, **parts)
     made = Trial(home, 0)
-    code, said = made.run(COMMANDS["compare"].arguments)
-    assert code == 0, said
+    for name in ("compare", "train"):
+        code, said = made.run(COMMANDS[name].arguments)
+        assert code == 0, said
     shutil.move(made.folder / "postel.sqlite", folder / "rows.sqlite")
+    shutil.move(made.folder / "out" / "model", folder / "model")
 
 
-def run(home: Path, rounds: int) -> Faults:
-    """All faults on all commands; signals come ``rounds`` times each, within the time that a command takes."""
+def run(home: Path, rounds: int, names: list[str]) -> Faults:
+    """All faults on these commands; signals come ``rounds`` times each, within the time that a command takes."""
     home.chmod(0o755)
     inputs(home)
     faults = Faults(home)
-    for name, command in COMMANDS.items():
+    for place, name in enumerate(names):
+        command = COMMANDS[name]
         trial = faults.trial("no fault")
         begun = time.monotonic()
-        code, said = trial.run(command.arguments)
+        code, said = trial.run(command.arguments, command.stub)
         seconds = time.monotonic() - begun
+        faults.seconds[name] = round(seconds, 2)
         whole = trial.left()
         faults.check(code == 0, "no fault", name, code, said)
         faults.full_disk(name)
@@ -243,14 +286,17 @@ def run(home: Path, rounds: int) -> Faults:
         if name not in ("compare", "tune"):
             faults.small_disk(name)
         for _ in range(rounds):
-            for number in ENDING:
+            # A closed terminal takes the same way as SIGTERM: every third command is enough for it.
+            for number in ENDING if place % 3 == 0 else ENDING[:2]:
                 faults.signalled(name, number, seconds, whole)
             faults.killed(name, seconds, whole)
     return faults
 
 
 def imported() -> None:
-    """All that commands import while they run, so that a fork has it."""
+    """All that commands import while they run, so that a fork has it; without rights it could not read them."""
+    import multiprocessing.pool  # noqa: F401
+
     import duckdb  # noqa: F401
     import matplotlib.figure  # noqa: F401
     import pyarrow.csv
@@ -259,7 +305,13 @@ def imported() -> None:
 
     import postel.cli.app
     import postel.datasets.diagnosis
-    import postel.experiments.search
+    import postel.datasets.sources.upstream
+    import postel.experiments.comparison
+    import postel.experiments.running.executor
+    import postel.experiments.search.stored
+    import postel.experiments.search.tune
+    import postel.experiments.store.reader
+    import postel.paper.running
     import postel.paper.target
     import postel.report.page
     import postel.scale.duckdb_engine
@@ -268,5 +320,5 @@ def imported() -> None:
 
 if __name__ == "__main__":
     imported()
-    found = run(Path(sys.argv[1]), int(sys.argv[2]))
-    print(json.dumps({"tried": found.tried, "wrong": found.wrong}))
+    found = run(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:] or list(COMMANDS))
+    print(json.dumps({"tried": found.tried, "wrong": found.wrong, "seconds": found.seconds}))

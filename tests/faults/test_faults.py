@@ -40,4 +40,13 @@ def test_no_fault_loses_anything_or_ends_in_a_traceback(open_home: Path) -> None
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["wrong"] == []
-    assert found["tried"]["full disk"] == found["tried"]["SIGKILL"] == found["tried"]["no fault"] >= 11
+    assert found["tried"]["full disk"] == found["tried"]["SIGKILL"] == found["tried"]["no fault"] >= 15
+
+
+def test_every_command_that_writes_is_among_them() -> None:
+    """A new command has to be put on one of the two lists."""
+    from faults.program import COMMANDS
+    from postel.cli.app import app
+
+    commands = {str(command.callback.__name__) for command in app.registered_commands if command.callback}
+    assert commands - {command.arguments[0] for command in COMMANDS.values()} == {"datasets", "doctor"}

@@ -153,6 +153,11 @@ def test_a_score_needs_labels_that_the_model_knows(graph: Data, y: Any, message:
     assert model.predict(data).shape == (34,)
 
 
+def test_a_batch_may_be_larger_than_any_number(graph: Data) -> None:
+    huge, one = (NodeClassifier("gcn", max_epochs=2, batch_size=size).fit(graph) for size in (10**20, 34))
+    assert torch.equal(huge.logits_, one.logits_)
+
+
 def test_a_score_needs_nodes(graph: Data) -> None:
     model = NodeClassifier("gcn", max_epochs=1).fit(graph)
     with pytest.raises(InputError, match="no nodes to score"):

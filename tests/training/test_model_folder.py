@@ -156,6 +156,14 @@ def test_foreign_weights_are_told(model: Path, content: bytes) -> None:
         NodeClassifier.load(model)
 
 
+@pytest.mark.parametrize("device", ["", "nan", "gpu", "meta", "xla", "cpu:x", "hpu", None])
+def test_a_device_that_is_none_is_told(model: Path, device: Any) -> None:
+    with pytest.raises(InputError, match="device"):
+        NodeClassifier.load(model, device=device)
+    with pytest.raises(InputError, match="device"):
+        NodeClassifier("gcn", max_epochs=1, device=device).fit(load_dataset("karate"))
+
+
 def test_other_places_are_told(tmp_path: Path, model: Path) -> None:
     for place in (tmp_path / "none", tmp_path / "n.csv", Path("x" * 5000)):
         with pytest.raises(InputError, match="is no model folder"):

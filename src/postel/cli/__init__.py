@@ -26,6 +26,14 @@ def main() -> None:
     Bad input and what the machine refuses (a full disk, a folder that cannot be written) are one sentence on
     standard error and exit code 2; Ctrl-C gives 130, SIGTERM 143 and a closed terminal 129.
     """
+    try:
+        _run()
+    except KeyboardInterrupt:  # in the moments before and after a command
+        _say("interrupted")
+        sys.exit(130)
+
+
+def _run() -> None:
     from postel.cli.signals import tidy_ending
     from postel.errors import InputError, MissingExtraError, require_extra
 

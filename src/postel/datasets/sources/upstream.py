@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from torch_geometric.datasets import (
 from postel.datasets.sources.planetoid import read_planetoid
 from postel.datasets.storage.stored_graph import Bools, StoredGraph
 from postel.errors import InputError
+from postel.owners import temporary_folder
 
 _SECONDS_WITHOUT_ANSWER = 30.0
 _PLANETOID = {"cora": "Cora", "citeseer": "CiteSeer", "pubmed": "PubMed"}
@@ -84,7 +84,7 @@ def from_upstream(name: str) -> StoredGraph:
     Raises:
         InputError: If the publisher's server does not give it.
     """
-    with tempfile.TemporaryDirectory(prefix="postel-") as root, _impatient():
+    with temporary_folder("postel") as root, _impatient():
         try:
             return read_tree(name, root)
         except InputError:

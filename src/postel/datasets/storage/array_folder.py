@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 
 from postel.datasets.storage.stored_graph import PARTS, Bools, StoredGraph
 from postel.errors import InputError
+from postel.owners import remove, scratch_name, scratch_names
 
 NOTE = "graph.json"
 _FORMAT = "postel array folder 1"
@@ -69,7 +69,10 @@ def new_array_folder(folder: Path) -> Iterator[Path]:
         A folder to fill with arrays; it becomes ``folder``, noted and whole, when the block ends well.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+    for left in scratch_names(folder.parent, folder.name)[0]:
+        remove(left)  # of a process that was killed
+    work = folder.parent / scratch_name(folder.name)
+    work.mkdir()
     try:
         yield work
         x, edge_index, y = (_mapped(work, name) for name in ("x", "edge_index", "y"))
@@ -77,7 +80,6 @@ def new_array_folder(folder: Path) -> Iterator[Path]:
         (work / NOTE).write_text(json.dumps(note, indent=2) + "\n")
         if folder.exists():
             shutil.rmtree(folder)
-        work.chmod(0o755)
         work.rename(folder)
     except BaseException:
         shutil.rmtree(work, ignore_errors=True)

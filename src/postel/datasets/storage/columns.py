@@ -179,6 +179,24 @@ def read_table(path: Path, separator: str | None = None) -> Table:
     return Table(path, _read_text(path, given or _usual_separator(path, suffix)))
 
 
+def check_parquet_size(path: Path) -> None:
+    """Refuse a Parquet file that says it has far more cells than files of its size do.
+
+    Args:
+        path: The file.
+
+    Raises:
+        InputError: If reading it would take a memory that the file cannot stand for.
+    """
+    pq = require_extra("pyarrow.parquet", "tables")
+    told = pq.read_metadata(path)
+    cells = told.num_rows * max(told.num_columns, 1)
+    if cells > max(_LEAST_CELLS, _CELLS_PER_BYTE * path.stat().st_size):
+        raise InputError(
+            f"{path} is not read: it says that it has {cells} cells, which a file of its size cannot hold"
+        )
+
+
 def same_words(columns: Sequence[Names]) -> list[Names]:
     """Bring columns that name the same things to one spelling.
 
@@ -266,16 +284,12 @@ def _read_text(path: Path, separator: str) -> Any:
 def _read_parquet(path: Path) -> Any:
     pa, pq = require_extra("pyarrow", "tables"), require_extra("pyarrow.parquet", "tables")
     try:
+        check_parquet_size(path)
         schema = pq.read_schema(path)
         # Texts as numbers of different words: one long word in a million rows is one long word.
         types = pa.types
         texts = {field.name for field in schema if types.is_string(field.type) or types.is_binary(field.type)}
         with pq.ParquetFile(path, read_dictionary=sorted(texts)) as file:
-            cells = file.metadata.num_rows * max(len(schema), 1)
-            if cells > max(_LEAST_CELLS, _CELLS_PER_BYTE * path.stat().st_size):
-                raise InputError(
-                    f"{path} is not read: it says that it has {cells} cells, which a file of its size cannot hold"
-                )
             return file.read()
     except (pa.ArrowException, OSError, UnicodeError, ValueError, OverflowError) as error:
         if isinstance(error, InputError):

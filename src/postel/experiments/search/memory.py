@@ -20,6 +20,7 @@ from postel.errors import InputError, require_extra
 from postel.experiments.rows import Failure, Row
 from postel.experiments.running.execute import alone_on_one_thread, classifier_of, row_of, trained
 from postel.experiments.spec import RunSpec
+from postel.owners import temporary_folder
 from postel.training.node_sets import labelled_sets
 
 MaskedData = Any
@@ -105,7 +106,7 @@ class MemoryRuns:
 
     def __enter__(self) -> MemoryRuns:
         if self.workers > 1:
-            self._folder = tempfile.TemporaryDirectory(prefix="postel-tune-")
+            self._folder = temporary_folder("postel")
             torch.save(self.graph.splits, Path(self._folder.name) / "splits.pt")
         return self
 

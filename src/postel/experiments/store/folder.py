@@ -8,7 +8,6 @@ runs that a report or figure draws; ``cells.json`` what was chosen with which bu
 from __future__ import annotations
 
 import json
-import tempfile
 import weakref
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,12 +15,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from postel.datasets.storage.columns import check_parquet_size
 from postel.errors import InputError, require_extra
 from postel.experiments.results import Cell, Round
 from postel.experiments.store.export import row_of_line, write_lines, write_parquet
 from postel.experiments.store.measured import Measurements
 from postel.experiments.store.sqlite import Store
 from postel.files import write_text
+from postel.owners import temporary_folder
 
 _ROWS, _ROUNDS, _CELLS, _MEASURED = "rows.parquet", "rounds.parquet", "cells.json", "measured.parquet"
 
@@ -129,7 +130,7 @@ def read_archive(folder: str | Path, into: str | Path | None = None) -> Store:
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise InputError(f"{folder / _CELLS} cannot be read as cells: {error!r}") from error
     if into is None:
-        home = tempfile.TemporaryDirectory(prefix="postel-")
+        home = temporary_folder("postel")
         store = Store(Path(home.name) / "rows.sqlite", name=str(folder))
         weakref.finalize(store, home.cleanup)
     else:
@@ -165,7 +166,8 @@ def _lines(path: Path) -> list[dict[str, Any]]:
     parquet = require_extra("pyarrow.parquet", "tables")
     pyarrow = require_extra("pyarrow", "tables")
     try:
-        lines: list[dict[str, Any]] = parquet.read_table(path).to_pylist()
-    except (OSError, pyarrow.ArrowException) as error:
-        raise InputError(f"{path} cannot be read as Parquet: {error}") from error
+        check_parquet_size(path)
+        lines: list[dict[str, Any]] = parquet.ParquetFile(path).read().to_pylist()
+    except (OSError, pyarrow.ArrowException, UnicodeError) as error:
+        raise InputError(f"{path} cannot be read as Parquet: {str(error)[:300]}") from error
     return lines

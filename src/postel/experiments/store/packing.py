@@ -8,7 +8,7 @@ from typing import Any
 
 # A value of this many bytes is always read; a larger one if it is at most as many times its packed size.
 _LEAST_LIMIT = 4 << 20
-_MOST_SHRINKING = 200
+_MOST_SHRINKING = 50
 
 
 def packed(value: Any) -> bytes:
