@@ -1,4 +1,4 @@
-"""One rule for whatever a command writes.
+"""How commands write their output: one rule for files and folders.
 
 - Nothing that exists is replaced unless ``overwrite`` is asked for, and never an input.
 - ``overwrite`` replaces only what the command itself could have written there.

@@ -1,4 +1,4 @@
-"""``postel compare``."""
+"""``postel compare``: methods side by side over splits of one dataset, at the same settings."""
 
 from __future__ import annotations
 

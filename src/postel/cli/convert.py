@@ -1,4 +1,4 @@
-"""``postel convert``."""
+"""``postel convert``: tables of edges and nodes to a graph file."""
 
 from __future__ import annotations
 

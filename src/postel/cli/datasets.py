@@ -1,4 +1,4 @@
-"""``postel datasets``."""
+"""``postel datasets``: the paper's table of dataset statistics, from the data."""
 
 from __future__ import annotations
 

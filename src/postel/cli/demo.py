@@ -1,4 +1,4 @@
-"""``postel demo``."""
+"""``postel demo``: a comparison on two graphs, as a table and a page."""
 
 from __future__ import annotations
 

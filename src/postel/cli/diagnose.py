@@ -1,4 +1,4 @@
-"""``postel diagnose``."""
+"""``postel diagnose``: what a graph and its labels are like, and whether soft labels may help."""
 
 from __future__ import annotations
 

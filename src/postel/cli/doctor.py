@@ -1,4 +1,4 @@
-"""``postel doctor``."""
+"""``postel doctor``: what is installed and available, and what to do where something is missing."""
 
 from __future__ import annotations
 

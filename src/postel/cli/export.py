@@ -1,4 +1,4 @@
-"""``postel export``."""
+"""``postel export``: a store as files for spreadsheets, data frames and repositories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``postel fetch``."""
+"""``postel fetch``: datasets made ready for use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``postel predict``."""
+"""``postel predict``: classes of nodes from a saved model."""
 
 from __future__ import annotations
 

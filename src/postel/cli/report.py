@@ -1,4 +1,4 @@
-"""``postel report``."""
+"""``postel report``: everything that a store holds as one HTML page."""
 
 from __future__ import annotations
 

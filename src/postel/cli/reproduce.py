@@ -1,4 +1,4 @@
-"""``postel reproduce``."""
+"""``postel reproduce``: a table or figure of the paper, run again."""
 
 from __future__ import annotations
 

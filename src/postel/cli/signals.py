@@ -1,4 +1,4 @@
-"""A command that is told to end does so as after Ctrl-C: it tidies up and says by its exit code what ended it."""
+"""Termination signals: a command ends as after Ctrl-C, tidies up, and its exit code says what ended it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``postel smooth``."""
+"""``postel smooth``: soft labels of tables, at any size."""
 
 from __future__ import annotations
 

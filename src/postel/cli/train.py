@@ -1,4 +1,4 @@
-"""``postel train``."""
+"""``postel train``: one model on one split."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``postel tune``."""
+"""``postel tune``: the best setting of methods on one dataset, each with the same budget."""
 
 from __future__ import annotations
 

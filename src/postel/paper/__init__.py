@@ -1,1 +1,1 @@
-"""The paper's tables and figures, one file each: a plan of cells, and what is made of their rows."""
+"""The paper's tables and figures, one file each: the cells that each needs, and what it makes of them."""

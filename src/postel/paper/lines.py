@@ -1,4 +1,4 @@
-"""A cell beside what it is held against: one-hot labels on the same splits, and the paper's figure."""
+"""A cell beside what it is compared with: one-hot labels on the same splits, and the paper's figure."""
 
 from __future__ import annotations
 

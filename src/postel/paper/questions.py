@@ -1,4 +1,4 @@
-"""What tables and figures ask of a study: questions, chosen by a user's options."""
+"""The cells that tables and figures need, as questions to be answered by a search, chosen by a user's options."""
 
 from __future__ import annotations
 

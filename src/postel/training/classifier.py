@@ -1,4 +1,4 @@
-"""``NodeClassifier``: graph in, fitted model out, in scikit-learn's manners."""
+"""``NodeClassifier``: graph in, fitted model out, in scikit-learn's manner."""
 
 from __future__ import annotations
 
