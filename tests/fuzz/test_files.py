@@ -233,9 +233,40 @@ def read(path: Path) -> list[str]:
 def test_bytes_of_a_store(store: Path, data: st.DataObject) -> None:
     path = store / "damaged.sqlite"
     for name in store.glob("damaged.sqlite*"):
-        name.unlink()
+        name.unlink(missing_ok=True)
     path.write_bytes(data.draw(damaged((store / "whole").read_bytes())))
     told(lambda: read(path))
+
+
+CELL = {
+    **{
+        "key": "k",
+        "dataset": "karate",
+        "fingerprint": "f",
+        "protocol": "paper",
+        "recipe": "paper",
+        "backbone": "gcn",
+    },
+    **{"method": {"name": "postel", "params": {}}, "pseudo_labels": True, "failed": 0, "target": "tune"},
+    "settings": {"lr": 0.01, "weight_decay": 0.0, "max_epochs": 2, "stopping": "window-mean", "window": 200},
+    "budget": {"kind": "trials", "amount": 2, "trials": 2, "search_splits": 1, "text": "two trials"},
+    **{"validation": {"accuracy": 0.5, "loss": 1.0}, "splits": [0, 1]},
+}
+
+
+@bounded(60)
+@given(st.data())
+def test_values_of_a_cell(store: Path, data: st.DataObject) -> None:
+    path = store / "cells.sqlite"
+    path.write_bytes((store / "whole").read_bytes())
+    connection = sqlite3.connect(path)
+    with contextlib.closing(connection), connection:
+        keys = [key for (key,) in connection.execute("SELECT key FROM runs")]
+        whole = {**CELL, "settings": {**CELL["settings"], "backbone_args": {}}, "run_keys": keys}
+        cell = data.draw(changed_values(whole)) if data.draw(st.integers(0, 20)) else whole
+        connection.execute("INSERT INTO cells VALUES (?, ?)", ("k", json.dumps(cell)))
+    shown = told(lambda: read(path))
+    assert cell is not whole or shown is not None
 
 
 @bounded(120)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
+from postel.checks import check_fields
 from postel.experiments.budget import Budget
 from postel.experiments.rows import Row
 from postel.experiments.scores import Score
@@ -172,6 +173,41 @@ class Spent:
 
 
 @dataclass(frozen=True)
+class _Stored:
+    """The kinds of what a store keeps of a cell."""
+
+    key: str
+    dataset: str
+    fingerprint: str | None
+    protocol: str
+    recipe: str
+    backbone: str
+    pseudo_labels: bool | int
+    settings: dict[str, Any]
+    budget: dict[str, Any]
+    validation: dict[str, float] | None
+    splits: list[int]
+    run_keys: list[str]
+    failed: int
+    target: str | None
+    marks: list[str]
+
+
+@dataclass(frozen=True)
+class _StoredBudget:
+    """The kinds of what a store keeps of a cell's budget."""
+
+    kind: str
+    amount: float
+    trials: int
+    search_splits: int
+    text: str
+    trainings: int | None
+    rungs: list[dict[str, Any]]
+    method_searched: bool | None
+
+
+@dataclass(frozen=True)
 class Cell:
     """A question with its answer: what was chosen, what that took, and the runs of the chosen setting.
 
@@ -209,7 +245,12 @@ class Cell:
 
         Returns:
             The cell, without rows.
+
+        Raises:
+            InputError: If a value is of the wrong kind.
         """
+        check_fields(_Stored, values)
+        check_fields(_StoredBudget, values["budget"])
         chosen = MethodSpec(**values["method"])
         marks = tuple(values.get("marks", ()))
         stored = values.get("asked")
