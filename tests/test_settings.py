@@ -19,13 +19,12 @@ FIELDS = {field.name: field.default for field in dataclasses.fields(PosteLSettin
 
 def test_the_transform_takes_exactly_the_settings():
     takes = {name: p.default for name, p in inspect.signature(PosteL).parameters.items()}
-    assert takes == {**FIELDS, "accept": "loss"}  # and when a round of training is kept
+    assert takes == {**FIELDS, "accept": "loss", "flow": "source_to_target"}  # rounds, and directed graphs
 
 
 def test_the_command_offers_the_settings_that_tables_know_with_the_same_defaults():
-    offered = {
-        name: p.default.default for name, p in inspect.signature(smooth).parameters.items() if name in FIELDS
-    }
+    given = {name: p.default for name, p in inspect.signature(smooth).parameters.items() if name in FIELDS}
+    offered = {name: getattr(default, "default", default) for name, default in given.items()}
     assert offered == {name: default for name, default in FIELDS.items() if name != "hops"}
 
 

@@ -18,6 +18,10 @@ Isolated = Literal["prior", "one-hot"]
 Centers = Literal["labelled", "train"]
 Calibration = Literal["exponents", "temperature", "none"]
 
+#: ``"source_to_target"``: an entry (i, j) makes i a neighbor of j, as torch_geometric's layers have it.
+#: ``"target_to_source"``: it makes j a neighbor of i, as the paper has it.
+Flow = Literal["source_to_target", "target_to_source"]
+
 #: How a model's predictions for unlabelled nodes enter the counts of the next round.
 EvidenceKind = Literal["soft", "hard", "none"]
 

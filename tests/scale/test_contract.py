@@ -101,7 +101,7 @@ def run(
         engine=engine,
         spark_conf=QUICK,
         **stored,
-        **settings,
+        **{"flow": "target_to_source", **settings},
     )
     return made, out, lambda place: name[place]
 
@@ -252,7 +252,7 @@ def test_the_transform_gives_the_same(engine: str, tmp_path: Path, store: Callab
     from postel.scale import join_soft_labels
 
     case = Case(seed=11)
-    _, out, _ = run(case, engine, tmp_path, store, nodes="all", num_classes=4)
+    _, out, _ = run(case, engine, tmp_path, store, nodes="all", num_classes=4, flow="source_to_target")
     mask = torch.zeros(case.ids.size, dtype=torch.bool)
     mask[case.train] = True
     data = Data(

@@ -28,7 +28,9 @@ def outcome(engine: str, edges: object, labels: object, folder: Path, **settings
     out.unlink(missing_ok=True) if out.is_file() else None
     (folder / f"out-{engine}.json").unlink(missing_ok=True)
     try:
-        smooth_tables(str(edges), str(labels), out, engine=engine, spark_conf=QUICK, **settings)
+        smooth_tables(
+            str(edges), str(labels), out, engine=engine, spark_conf=QUICK, flow="target_to_source", **settings
+        )
     except InputError as error:
         return "refused" if "\n" not in str(error) else str(error)
     rows = pq.read_table(out).to_pydict()

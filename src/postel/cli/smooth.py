@@ -89,11 +89,20 @@ def smooth(
         help="Count each row of edges both ways, or as listed, which is the default as in postel convert.",
         rich_help_panel=_TABLES,
     ),
+    flow: Annotated[
+        str,
+        choice(
+            ("source_to_target", "target_to_source"),
+            "--flow",
+            help="The neighbors of a node where rows count one way: its sources, or its targets.",
+            rich_help_panel=_TABLES,
+        ),
+    ] = "source_to_target",
     nodes: Annotated[
         str, choice(("train", "all"), "--nodes", help="Rows to write.", rich_help_panel=_TABLES)
     ] = "train",
-    source: str = typer.Option("source", help="Edge column: the node.", rich_help_panel=_TABLES),
-    target: str = typer.Option("target", help="Edge column: its neighbor.", rich_help_panel=_TABLES),
+    source: str = typer.Option("source", help="Edge column: where a link starts.", rich_help_panel=_TABLES),
+    target: str = typer.Option("target", help="Edge column: where it ends.", rich_help_panel=_TABLES),
     node: str = typer.Option("node", help="Label column: the node.", rich_help_panel=_TABLES),
     label: str = typer.Option("label", help="Label column: its label.", rich_help_panel=_TABLES),
     id_type: Annotated[
@@ -162,6 +171,7 @@ def smooth(
             settings=settings,
             pseudo_labels=pseudo_labels,
             undirected=undirected,
+            flow=flow,
             nodes=nodes,
             engine=engine,
             memory_limit=memory_limit,

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
+from postel.checks import check_choice
 from postel.errors import require_extra
 from postel.exponents import MOST_LABELS
 from postel.outputs import writing
@@ -24,7 +25,7 @@ from postel.scale.kernel import Counts, Floats, Model, normalize_rows
 from postel.scale.output import soft_label_targets, tables_path, temporary_folder, write_tables
 from postel.scale.request import Columns, Request, parse_size
 from postel.scale.tables import is_address
-from postel.settings import CalibratedSettings, PosteLSettings
+from postel.settings import CalibratedSettings, Flow, PosteLSettings
 
 Location = str | PathLike[str]
 
@@ -72,6 +73,7 @@ def smooth_tables(
     settings: PosteLSettings | CalibratedSettings | None = None,
     pseudo_labels: Location | None = None,
     undirected: bool = False,
+    flow: str = "source_to_target",
     nodes: str = "train",
     engine: str = "auto",
     memory_limit: str | int = "2GB",
@@ -99,6 +101,8 @@ def smooth_tables(
             from the counts. The ``"local"`` likelihood needs the graph in memory and is refused.
         pseudo_labels: A table of labels that a model gave to further nodes; those of training nodes are ignored.
         undirected: Whether each row of edges counts both ways; a self-loop counts once.
+        flow: Which end of a row is whose neighbor, where rows count one way: ``"source_to_target"``, as in
+            :class:`~postel.PosteL` and torch_geometric's layers, or ``"target_to_source"``, as in the paper.
         nodes: Rows to write: ``"train"``, or ``"all"`` for every node with a label or an edge; those that are not
             in training have the noisy posterior.
         engine: ``"auto"``, ``"memory"``, ``"duckdb"`` or ``"spark"``.
@@ -130,12 +134,17 @@ def smooth_tables(
         ...     np.array(pq.read_table(out)["soft_label"].to_pylist()).round(4).tolist()
         [[0.9167, 0.0833], [0.0833, 0.9167], [0.1667, 0.8333]]
     """
+    check_choice("flow", flow, get_args(Flow))
+    named = columns or Columns()
+    if flow == "source_to_target" and not undirected:
+        # Below, the first end of a row is the node and the second its neighbor.
+        named = replace(named, source=named.target, target=named.source)
     request = Request(
         edges=fspath(edges),
         labels=fspath(labels),
         out=fspath(out),
         pseudo_labels=None if pseudo_labels is None else fspath(pseudo_labels),
-        columns=columns or Columns(),
+        columns=named,
         settings=replace(settings or PosteLSettings(), **changes),
         undirected=undirected,
         nodes=nodes,

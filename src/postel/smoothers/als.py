@@ -13,6 +13,7 @@ from torch_geometric.data.datapipes import functional_transform
 from postel.checks import check_choice, check_count, check_number, check_positive
 from postel.errors import InputError
 from postel.labels import KnownLabels
+from postel.settings import Flow
 from postel.smoothers.base import Smoother, degrees, neighbor_entries
 from postel.statistics import check_edge_index, class_counts, prior
 
@@ -142,6 +143,8 @@ class ALS(Smoother):
         warmup: Epochs until the share of the refined label has grown to ``smoothing``.
         anchor: Weight of the term that keeps refined labels at the hard ones; above 0.
         refine_lr: Learning rate of W in its own Adam group; the run's without it.
+        flow: Which end of an edge is whose neighbor on a directed graph: ``"source_to_target"``, as
+            torch_geometric's layers read it, or ``"target_to_source"``, as the paper does.
         num_classes: Number of classes, where ``data.num_classes`` is missing and the last classes have no
             training node.
 
@@ -166,6 +169,7 @@ class ALS(Smoother):
         warmup: int = 100,
         anchor: float = 1.0,
         refine_lr: float | None = None,
+        flow: Flow = "source_to_target",
         num_classes: int | None = None,
     ) -> None:
         _check(smoothing, steps, restart, normalization)
@@ -175,6 +179,7 @@ class ALS(Smoother):
             raise InputError("anchor must be above 0: without it the refined labels collapse onto the network's")
         if refine_lr is not None:
             check_positive("refine_lr", refine_lr)
+        check_choice("flow", flow, get_args(Flow))
         self.smoothing = smoothing
         self.steps = steps
         self.restart = restart
@@ -184,6 +189,7 @@ class ALS(Smoother):
         self.warmup = warmup
         self.anchor = anchor
         self.refine_lr = refine_lr
+        self.flow: Flow = flow
         self.num_classes = num_classes
 
     def _soft_labels(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> Tensor:

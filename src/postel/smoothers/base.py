@@ -7,7 +7,7 @@ import inspect
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -15,10 +15,12 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import remove_self_loops
 
+from postel.checks import did_you_mean
+from postel.direction import oriented
 from postel.errors import InputError
 from postel.graph_input import check_graph, classes_of, edges_of
 from postel.labels import KnownLabels
-from postel.settings import Accept, EvidenceKind
+from postel.settings import Accept, EvidenceKind, Flow
 from postel.statistics import check_edge_index
 
 
@@ -48,6 +50,8 @@ class Smoother(BaseTransform):
     """
 
     num_classes: int | None = None
+    #: Which end of an edge is a neighbor of which, where a whole graph is read.
+    flow: Flow = "source_to_target"
     #: How pseudo-labels enter, for a method that uses them.
     evidence: EvidenceKind = "hard"
     #: When a round is kept; any rule but ``"loss"`` starts from the model trained on one-hot labels.
@@ -67,6 +71,48 @@ class Smoother(BaseTransform):
         """Return the constructor arguments of this object by name."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
+    def replaced(self, **changes: Any) -> Self:
+        """Make the same method with some arguments changed.
+
+        Args:
+            **changes: New values by name.
+
+        Returns:
+            A new object; this one stays as it is.
+
+        Raises:
+            InputError: If there is no such argument, or a value is out of its range.
+
+        Example:
+            >>> from postel import SALS
+            >>> SALS(0.3).replaced(weight="sym").smoothing
+            0.3
+        """
+        known = self.params()
+        for name in changes:
+            if name not in known:
+                hint = did_you_mean(name, known)
+                raise InputError(
+                    f"{type(self).__name__} has no argument {name!r}; {hint}it takes {', '.join(known)}"
+                )
+        return type(self)(**{**known, **changes})
+
+    def oriented(self, edge_index: Tensor, num_nodes: int) -> Tensor:
+        """Turn the entries of a graph so that (i, j) makes j a neighbor of i, by the method's ``flow``.
+
+        Args:
+            edge_index: The edge entries of a graph, int64 [2, E].
+            num_nodes: Number of nodes.
+
+        Returns:
+            What :meth:`soft_labels` and :meth:`train_targets` take. An undirected graph comes back as it is.
+
+        Raises:
+            InputError: If ``edge_index`` has the wrong shape or type, or names a node that there is not.
+        """
+        check_edge_index(edge_index, num_nodes)
+        return oriented(edge_index, num_nodes, self.flow) if "flow" in self.params() else edge_index
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the same as :meth:`params`, under the name that scikit-learn looks for.
 
@@ -79,7 +125,7 @@ class Smoother(BaseTransform):
         return self.params()
 
     def __repr__(self) -> str:
-        settings = ", ".join(f"{name}={value!r}" for name, value in self.params().items())
+        settings = ", ".join(f"{name}={_shown(value)}" for name, value in self.params().items())
         return f"{type(self).__name__}({settings})"
 
     @abstractmethod
@@ -157,7 +203,8 @@ class Smoother(BaseTransform):
             InputError: If something is missing or has the wrong shape or type.
         """
         known = known_labels(data, self.num_classes)
-        data.soft_y = self.soft_labels(edges_of(data), known, dtype=torch.float32)
+        edge_index = self.oriented(edges_of(data), known.num_nodes)
+        data.soft_y = self._soft_labels(edge_index, known, torch.float32)
         return data
 
     def with_pseudo_labels(self, data: Data, pseudo_labels: Tensor) -> Data:
@@ -186,8 +233,14 @@ class Smoother(BaseTransform):
         index = (candidates != -1).nonzero().view(-1)
         known = known.with_pseudo(index, candidates[index])
         out = copy.copy(data)
-        out.soft_y = self.soft_labels(edges_of(data), known, dtype=torch.float32)
+        edge_index = self.oriented(edges_of(data), known.num_nodes)
+        out.soft_y = self._soft_labels(edge_index, known, torch.float32)
         return out
+
+
+def _shown(value: Any) -> str:
+    """Return a setting as ``repr`` shows it; of a table its size."""
+    return f"Tensor({list(value.shape)})" if isinstance(value, Tensor) else repr(value)
 
 
 def known_labels(data: Data, num_classes: int | None = None) -> KnownLabels:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, get_args
 
 import torch
 from torch import Tensor
 from torch_geometric.data.datapipes import functional_transform
 
 from postel.calibration import calibrated_posterior, fit_exponents
+from postel.checks import check_choice
 from postel.expected_statistics import LogEvidence, expected_counts, log_evidence
 from postel.labels import UNKNOWN, KnownLabels
 from postel.posterior import mix
-from postel.settings import CalibratedSettings
+from postel.settings import CalibratedSettings, Flow
 from postel.smoothers.base import Smoother, TrainTargets
 from postel.statistics import check_edge_index, normalize_rows
 
@@ -64,6 +65,7 @@ def calibrated_soft_labels(
 
 
 @functional_transform("calibrated_postel")
+@dataclass(frozen=True, repr=False)
 class CalibratedPosteL(Smoother, CalibratedSettings):
     """Soft labels from a posterior whose confidence is fitted to the graph: no ``alpha`` and ``beta`` to search.
 
@@ -88,6 +90,8 @@ class CalibratedPosteL(Smoother, CalibratedSettings):
         targets: Nodes that a round trains on: ``"all"`` with evidence, or ``"train"`` nodes only.
         leave_one_out: Whether a training node's own label is left out of its posterior's counts.
         centers: Centers of counted pairs: all ``"labelled"`` nodes, or ``"train"`` nodes only.
+        flow: Which end of an edge is whose neighbor on a directed graph: ``"source_to_target"``, as
+            torch_geometric's layers read it, or ``"target_to_source"``, as the paper does.
         num_classes: Number of classes, where ``data.num_classes`` is missing and the last classes have no
             training node.
 
@@ -104,6 +108,12 @@ class CalibratedPosteL(Smoother, CalibratedSettings):
                 [0.2500, 0.7500],
                 [0.5000, 0.5000]])
     """
+
+    flow: Flow = field(default="source_to_target", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("flow", self.flow, get_args(Flow))
 
     @property
     def uses_pseudo_labels(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -66,7 +66,7 @@ class Distillation(Smoother):
     cross-entropy with hard labels on training nodes. The defaults are the paper's literal sentence: the teacher's
     output alone, at temperature 1, on training nodes.
 
-    As a transform it needs a teacher's logits in ``data.teacher_logits`` [N, K]:
+    As a transform it needs a ``teacher``, or a teacher's logits in ``data.teacher_logits`` [N, K]:
     :func:`~postel.functional.distillation_soft_labels`.
 
     Args:
@@ -75,6 +75,8 @@ class Distillation(Smoother):
         nodes: Where the student follows the teacher: on ``"train"`` nodes or on ``"all"``.
         hard_mix: Whether the teacher's output and the hard label are mixed into one target, instead of adding two
             losses.
+        teacher: A fitted model, as :class:`~postel.NodeClassifier` with its ``decision_function(data)``, or class
+            probabilities of all nodes, [N, K]. Without it ``NodeClassifier`` trains a teacher first.
         num_classes: Number of classes, where ``data.num_classes`` is missing and the last classes have no
             training node.
 
@@ -88,6 +90,8 @@ class Distillation(Smoother):
         ... )
         >>> Distillation(weight=0.5)(data).soft_y.tolist()
         [[0.75, 0.25], [0.5, 0.5]]
+        >>> Distillation(weight=0.5, teacher=torch.tensor([[0.5, 0.5], [0.25, 0.75]]))(data).soft_y.tolist()
+        [[0.75, 0.25], [0.25, 0.75]]
     """
 
     def __init__(
@@ -97,6 +101,7 @@ class Distillation(Smoother):
         temperature: float = 1.0,
         nodes: Nodes = "train",
         hard_mix: bool = False,
+        teacher: Any = None,
         num_classes: int | None = None,
     ) -> None:
         _check(weight, temperature)
@@ -105,18 +110,38 @@ class Distillation(Smoother):
         self.temperature = temperature
         self.nodes: Nodes = nodes
         self.hard_mix = hard_mix
+        self.teacher = teacher
         self.num_classes = num_classes
 
     def _soft_labels(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> Tensor:
-        raise InputError(
-            "Distillation learns from a teacher: train it with NodeClassifier, or set data.teacher_logits [N, K]"
-        )
+        logits = self._logits_of_teacher(known)
+        if logits is None:
+            raise InputError(
+                "Distillation learns from a teacher: give it one, as in Distillation(teacher=model), set "
+                "data.teacher_logits [N, K], or train it with NodeClassifier, which trains a teacher first"
+            )
+        return distillation_soft_labels(known, logits, self.weight, temperature=self.temperature, dtype=dtype)
+
+    def _logits_of_teacher(self, known: KnownLabels) -> Tensor | None:
+        """Return the logits of a teacher that was given, [N, K], for the graph that it was fitted on."""
+        if self.teacher is None:
+            return None
+        if isinstance(self.teacher, Tensor):
+            return _log_probabilities(self.teacher, known)
+        logits = getattr(self.teacher, "logits_", None)
+        if not isinstance(logits, Tensor):
+            raise InputError(
+                "teacher must be a fitted model with logits_ or class probabilities [N, K], "
+                f"got {type(self.teacher).__name__}"
+            )
+        return logits
 
     def forward(self, data: Data) -> Data:
-        """Add ``soft_y`` to a graph, made of ``data.teacher_logits`` and the hard labels.
+        """Add ``soft_y`` to a graph, made of a teacher's logits and the hard labels.
 
         Args:
-            data: A graph with ``edge_index``, ``y``, ``train_mask`` and ``teacher_logits``.
+            data: A graph with ``edge_index``, ``y`` and ``train_mask``; with ``teacher_logits`` [N, K] where the
+                method has no ``teacher``.
 
         Returns:
             ``data`` with ``soft_y``, float32 [N, K].
@@ -125,10 +150,15 @@ class Distillation(Smoother):
             InputError: If something is missing or has the wrong shape or type.
         """
         known = known_labels(data, self.num_classes)
-        if "teacher_logits" not in data:
+        asked = getattr(self.teacher, "decision_function", None)
+        if callable(asked):
+            logits = asked(data)
+        elif self.teacher is None and "teacher_logits" in data:
+            logits = data.teacher_logits
+        else:
             return super().forward(data)
         data.soft_y = distillation_soft_labels(
-            known, data.teacher_logits, self.weight, temperature=self.temperature, dtype=torch.float32
+            known, logits, self.weight, temperature=self.temperature, dtype=torch.float32
         )
         return data
 
@@ -140,12 +170,15 @@ class Distillation(Smoother):
         Args:
             edge_index: The edge entries, int64 [2, E].
             known: The labels; pseudo-labels are left out.
-            teacher_logits: A function that trains the teacher once and returns its logits [N, K].
+            teacher_logits: A function that trains the teacher once and returns its logits [N, K]; not called if
+                the method has a teacher.
 
         Returns:
             The loss; the teacher's output in it is fixed.
         """
-        return DistillationLoss(self, known.train_only(), teacher_logits())
+        given = self._logits_of_teacher(known)
+        logits = teacher_logits() if given is None else given.to(edge_index.device)
+        return DistillationLoss(self, known.train_only(), logits)
 
 
 class DistillationLoss:
@@ -195,6 +228,17 @@ class DistillationLoss:
     def parameters(self) -> Sequence[nn.Parameter]:
         """Return nothing: the teacher is fixed."""
         return []
+
+
+def _log_probabilities(probabilities: Tensor, known: KnownLabels) -> Tensor:
+    """Return class probabilities [N, K] as logits; their softmax is the probabilities again."""
+    expected = (known.num_nodes, known.num_classes)
+    if tuple(probabilities.shape) != expected:
+        raise InputError(f"teacher must have shape {list(expected)}, got {list(probabilities.shape)}")
+    rows = probabilities.detach().to(torch.float64)
+    if not (float(rows.min()) >= 0 and float((rows.sum(dim=1) - 1).abs().max()) < 1e-3):
+        raise InputError("teacher must hold class probabilities, rows that sum to 1; for logits use softmax first")
+    return rows.clamp(min=torch.finfo(torch.float64).tiny).log().to(torch.float32)
 
 
 def _check(weight: float, temperature: float) -> None:

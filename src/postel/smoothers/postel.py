@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from typing import Any, Self, get_args
 
 import torch
 from torch import Tensor
@@ -12,7 +12,7 @@ from torch_geometric.data.datapipes import functional_transform
 from postel.checks import check_choice
 from postel.labels import UNKNOWN, KnownLabels
 from postel.posterior import add_off_target_noise, add_uniform_noise, mix, posterior, without_evidence
-from postel.settings import Accept, PosteLSettings
+from postel.settings import Accept, Flow, PosteLSettings
 from postel.smoothers.base import Smoother, TrainTargets
 from postel.smoothers.evidence import Evidence, GraphStatistics, graph_statistics, local_evidence
 from postel.statistics import check_edge_index, for_each_block
@@ -86,6 +86,8 @@ class PosteL(Smoother, PosteLSettings):
             or its ``"one-hot"`` label.
         centers: Centers of the conditional: all ``"labelled"`` nodes, or ``"train"`` nodes only.
         self_loops: Whether a self-loop makes a node its own neighbor.
+        flow: Which end of an edge is whose neighbor on a directed graph: ``"source_to_target"``, as
+            torch_geometric's layers read it, or ``"target_to_source"``, as the paper does.
         num_classes: Number of classes, where ``data.num_classes`` is missing and the last classes have no
             training node.
         accept: When :class:`~postel.NodeClassifier` keeps a round of training with pseudo-labels. ``"loss"``, the
@@ -110,10 +112,38 @@ class PosteL(Smoother, PosteLSettings):
     """
 
     accept: Accept = field(default="loss", kw_only=True)
+    flow: Flow = field(default="source_to_target", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_choice("flow", self.flow, get_args(Flow))
         check_choice("accept", self.accept, get_args(Accept))
+
+    @classmethod
+    def as_released(cls, alpha: float = 0.8, beta: float = 0.4) -> Self:
+        """Return :meth:`PosteLSettings.as_released <postel.PosteLSettings.as_released>` as a transform.
+
+        Args:
+            alpha: Weight of the noisy posterior against the one-hot label.
+            beta: Weight of the noise.
+
+        Returns:
+            The method, which reads directed edges as the published code does.
+        """
+        return replace(super().as_released(alpha, beta), flow="target_to_source")
+
+    @classmethod
+    def as_published(cls, alpha: float = 0.8, beta: float = 0.4) -> Self:
+        """Return :meth:`PosteLSettings.as_published <postel.PosteLSettings.as_published>` as a transform.
+
+        Args:
+            alpha: Weight of the noisy posterior against the one-hot label.
+            beta: Weight of the uniform noise.
+
+        Returns:
+            The method, which reads directed edges as the paper's text does.
+        """
+        return replace(super().as_published(alpha, beta), flow="target_to_source")
 
     @property
     def uses_pseudo_labels(self) -> bool:

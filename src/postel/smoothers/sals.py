@@ -10,6 +10,7 @@ from torch_geometric.data.datapipes import functional_transform
 
 from postel.checks import check_choice, check_number
 from postel.labels import KnownLabels
+from postel.settings import Flow
 from postel.smoothers.base import Smoother, degrees, neighbor_entries
 from postel.statistics import check_edge_index, class_counts, prior
 
@@ -90,6 +91,8 @@ class SALS(Smoother):
             ``"prior"``.
         self_loops: Whether a self-loop makes a node its own neighbor.
         pseudo_labels: Whether pseudo-labelled neighbors count.
+        flow: Which end of an edge is whose neighbor on a directed graph: ``"source_to_target"``, as
+            torch_geometric's layers read it, or ``"target_to_source"``, as the paper does.
         num_classes: Number of classes, where ``data.num_classes`` is missing and the last classes have no
             training node.
 
@@ -108,14 +111,17 @@ class SALS(Smoother):
         isolated: Isolated = "one-hot",
         self_loops: bool = False,
         pseudo_labels: bool = False,
+        flow: Flow = "source_to_target",
         num_classes: int | None = None,
     ) -> None:
         _check(smoothing, weight, isolated)
+        check_choice("flow", flow, get_args(Flow))
         self.smoothing = smoothing
         self.weight: Weight = weight
         self.isolated: Isolated = isolated
         self.self_loops = self_loops
         self.pseudo_labels = pseudo_labels
+        self.flow: Flow = flow
         self.num_classes = num_classes
 
     @property

@@ -142,7 +142,7 @@ class NodeClassifier(Parameters):
         known = KnownLabels.from_index(index, classes, num_nodes=graph.num_nodes, num_classes=num_classes)
         watch = Watch(sets, graph.num_nodes)
         make = self._maker(graph.num_features, num_classes)
-        edge_index = edges_of(data).to(graph.device)
+        edge_index = smoother.oriented(edges_of(data).to(graph.device), graph.num_nodes)
         teachers: list[TrainingOutcome] = []
         statistics: dict[int, Mapping[str, Any]] = {}
 

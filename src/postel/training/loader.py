@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse
 import torch
 from torch import Tensor
+from torch.utils.data import Sampler
 from torch_geometric.data import Data
 
 from postel.checks import check_count
@@ -66,9 +67,8 @@ class NeighborBatches:
         }
         self.input_nodes = node_ids(input_nodes, neighbors.num_nodes)
         self.batch_size = batch_size
-        self.shuffle = shuffle
         self._sampler = NeighborSampler(neighbors, num_neighbors, derive_seed(seed, 0))
-        self._random = np.random.default_rng(derive_seed(seed, 1))
+        self._order = SeedOrder(self.input_nodes.numel(), shuffle, seed)
 
     def __len__(self) -> int:
         """Return the number of batches."""
@@ -76,9 +76,7 @@ class NeighborBatches:
 
     def __iter__(self) -> Iterator[Data]:
         """Yield the batches."""
-        nodes = self.input_nodes
-        if self.shuffle:
-            nodes = nodes[torch.from_numpy(self._random.permutation(nodes.numel()))]
+        nodes = self.input_nodes[torch.tensor(list(self._order), dtype=torch.int64)]
         for seeds in nodes.split(min(self.batch_size, max(nodes.numel(), 1))):
             n_id, edge_index = self._sampler.sample(seeds)
             parts = {name: _take(value, n_id) for name, value in self.attributes.items()}
@@ -127,14 +125,75 @@ def neighbor_loader(
         )
     from torch_geometric.loader import NeighborLoader
 
+    nodes = node_ids(input_nodes, data.num_nodes)
     return NeighborLoader(
         data,
         num_neighbors=list(num_neighbors),
         batch_size=check_count("batch_size", batch_size),
-        shuffle=shuffle,
-        input_nodes=node_ids(input_nodes, data.num_nodes),
-        generator=torch.Generator().manual_seed(derive_seed(seed, 1)),
+        input_nodes=nodes,
+        sampler=SeedOrder(nodes.numel(), shuffle, seed),
     )
+
+
+def training_batches(
+    x: Any,
+    soft_y: Tensor,
+    nodes: Tensor,
+    neighbors: Neighbors,
+    *,
+    num_neighbors: Sequence[int],
+    batch_size: int,
+    seed: int,
+) -> Any:
+    """Load what :class:`~postel.NodeClassifier` trains on in batches.
+
+    Training nodes come in the same batches and the same order from either loader, and with all neighbors (-1) in
+    the same sub-graphs, so that a model does not depend on what is installed.
+
+    Args:
+        x: Features [N, F], a tensor or a scipy sparse matrix.
+        soft_y: Soft labels [N, K].
+        nodes: The training nodes [M].
+        neighbors: The graph's neighbors.
+        num_neighbors: How many sources are sampled at each hop; -1 for all.
+        batch_size: Number of training nodes of a batch.
+        seed: Seed of order and sampling.
+
+    Returns:
+        torch_geometric's ``NeighborLoader`` where its compiled samplers are installed and the features are dense,
+        else :class:`NeighborBatches`.
+    """
+    options: dict[str, Any] = {"num_neighbors": num_neighbors, "batch_size": batch_size, "seed": seed}
+    if isinstance(x, Tensor) and compiled_sampler():
+        # Self-loops are no neighbors here; torch_geometric would count them among those that are drawn.
+        return neighbor_loader(Data(x=x, soft_y=soft_y, edge_index=neighbors.edge_index()), nodes, **options)
+    return NeighborBatches(Data(x=x, soft_y=soft_y), nodes, neighbors=neighbors, **options)
+
+
+class SeedOrder(Sampler[int]):
+    """The order in which nodes come in batches: a new random one each time, or as they are listed.
+
+    Args:
+        count: How many nodes there are.
+        shuffle: Whether their order is random.
+        seed: Seed of the orders.
+
+    Example:
+        >>> list(SeedOrder(3, shuffle=False, seed=0)), sorted(SeedOrder(3, shuffle=True, seed=0))
+        ([0, 1, 2], [0, 1, 2])
+    """
+
+    def __init__(self, count: int, shuffle: bool, seed: int) -> None:
+        self.count, self.shuffle = count, shuffle
+        self._random = np.random.default_rng(derive_seed(seed, 1))
+
+    def __len__(self) -> int:
+        """Return how many nodes there are."""
+        return self.count
+
+    def __iter__(self) -> Iterator[int]:
+        """Yield places in the list of nodes."""
+        yield from (self._random.permutation(self.count) if self.shuffle else np.arange(self.count)).tolist()
 
 
 def node_ids(nodes: Tensor | None, num_nodes: int) -> Tensor:

@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from postel.backbones import Backbone
 from postel.errors import InputError
@@ -15,7 +14,7 @@ from postel.graph import Features, Graph, LargeGraph, Neighbors
 from postel.graph.prepared import check_features
 from postel.graph_input import check_graph, edges_of
 from postel.training.adam import Adam
-from postel.training.loader import NeighborBatches
+from postel.training.loader import training_batches
 from postel.training.loop import progress_bar
 from postel.training.metrics import Watch
 from postel.training.objective import Objective, SoftTargets, loss_and_gradient
@@ -192,13 +191,13 @@ class BatchedGraph:
             raise InputError("batches need fixed soft labels; train this method with batch_size=None")
         soft_y = torch.zeros((self.whole.num_nodes, objective.classes_first.shape[0]))
         soft_y[objective.index] = objective.classes_first.t()
-        data = Data(x=self.x, soft_y=soft_y)
-        batches = NeighborBatches(
-            data,
+        batches = training_batches(
+            self.x,
+            soft_y,
             objective.index,
+            self.neighbors,
             num_neighbors=self.num_neighbors,
             batch_size=self.batch_size,
             seed=seed,
-            neighbors=self.neighbors,
         )
         return train_in_batches(make, batches, self.whole, watch, settings, seed=seed, progress=progress)

@@ -90,11 +90,4 @@ def _changed(smoother: Any, changes: dict[str, Any]) -> Smoother:
             f"smoother is {smoother!r}, which has no argument {next(iter(changes))!r}; set smoother to a method "
             "such as PosteL() first"
         )
-    known = smoother.params()
-    for name in changes:
-        if name not in known:
-            hint = did_you_mean(name, known)
-            raise InputError(
-                f"{type(smoother).__name__} has no argument {name!r}; {hint}it takes {', '.join(known)}"
-            )
-    return type(smoother)(**{**known, **changes})
+    return smoother.replaced(**changes)
