@@ -215,11 +215,33 @@ def csr_product(matrix: Tensor | Multiplier, dense: Tensor, scale: float = 1.0) 
     if not isinstance(matrix, Tensor):
         return matrix.multiply(dense, scale)
     if dense.shape[1] >= _WIDE and dense.dtype == torch.float32 and dense.device.type == "cpu":
-        bags, places, values = matrix.crow_indices(), matrix.col_indices(), matrix.values()
-        out: Tensor = torch.embedding_bag(dense.contiguous(), places, bags, False, 0, False, values, True)[0]
+        out = weighted_row_sums(matrix.crow_indices(), matrix.col_indices(), matrix.values(), dense)
         return out if scale == 1.0 else out.mul_(scale)
     out = torch.empty((matrix.shape[0], dense.shape[1]), dtype=dense.dtype, device=dense.device)
     return torch.addmm(out, matrix, dense, beta=0.0, alpha=scale, out=out)
+
+
+def weighted_row_sums(indptr: Tensor, indices: Tensor, values: Tensor, dense: Tensor) -> Tensor:
+    """Return the product of compressed rows with a wide matrix, without gradient.
+
+    Args:
+        indptr: Where each row starts, [R + 1].
+        indices: The column of each entry [E].
+        values: The value of each entry [E].
+        dense: A matrix [C, D] in float32 on the CPU.
+
+    Returns:
+        The product [R, D].
+
+    Example:
+        >>> weighted_row_sums(torch.tensor([0, 2]), torch.tensor([0, 1]), torch.tensor([1.0, 2.0]), torch.eye(2))
+        tensor([[1., 2.]])
+    """
+    # The public function, given a weight that can have a gradient, also prepares the way back to it.
+    out: Tensor = torch._embedding_bag_forward_only(
+        dense.contiguous(), indices, indptr, False, 0, False, values, True
+    )[0]
+    return out
 
 
 def csr_multiply_add(matrix: Tensor | Multiplier, dense: Tensor, other: Tensor, weight: float) -> Tensor:

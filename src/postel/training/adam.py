@@ -56,7 +56,9 @@ class _Group:
     @torch.no_grad()
     def step(self) -> None:
         grads: list[Any] = [param.grad for param in self.params]
-        if self.count is not None and None not in grads:
+        # `None in grads` would compare None with whole tensors, which takes longer than the update.
+        missing = any(grad is None for grad in grads)
+        if self.count is not None and not missing:
             self.count.add_(1.0)
             torch._fused_adam_(
                 self.params,

@@ -141,6 +141,9 @@ class Watch:
         self.places = torch.cat([classes * num_nodes + index for index, classes in sets.values()])
         columns = [torch.full((i.numel(),), 1.0 / max(i.numel(), 1), dtype=torch.float64) for i in indices]
         self.weights = torch.block_diag(*(column.unsqueeze(1) for column in columns)).to(self.index.device)
+        # Written anew in every epoch: the log-probability of each node's own class, and whether it is right.
+        self._both = torch.empty((2, self.index.numel()), dtype=torch.float64, device=self.index.device)
+        self._own, self._hits = self._both[0], self._both[1]
 
     def values(self, logits: Tensor) -> list[list[float]]:
         """Return the losses and the accuracies, each in the order of ``names``.
@@ -151,13 +154,11 @@ class Watch:
         Returns:
             A list of losses and a list of accuracies.
         """
-        log_p = torch.log_softmax(logits.t().contiguous(), 0)
+        log_p = torch.log_softmax(logits.detach().t().contiguous(), 0)
         own = log_p.view(-1).index_select(0, self.places)
-        hits = own >= log_p.amax(0).index_select(0, self.index)
-        both = torch.empty((2, own.numel()), dtype=torch.float64, device=own.device)
-        both[0] = own
-        both[1] = hits
-        losses, accuracies = torch.mm(both, self.weights).tolist()
+        self._own.copy_(own)
+        torch.ge(own, log_p.amax(0).index_select(0, self.index), out=self._hits)
+        losses, accuracies = torch.mm(self._both, self.weights).tolist()
         return [[-loss for loss in losses], accuracies]
 
     def __call__(self, logits: Tensor) -> tuple[dict[str, float], dict[str, float]]:
