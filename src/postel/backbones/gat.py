@@ -16,7 +16,7 @@ from postel.checks import check_count, check_rate
 from postel.errors import InputError
 from postel.graph import Graph, LargeGraph
 from postel.graph.bernoulli import keep_mask
-from postel.graph.tracing import Back
+from postel.graph.tracing import Back, needs_way_back
 
 
 class GAT(TracedBackbone):
@@ -82,11 +82,13 @@ class GAT(TracedBackbone):
         layers: list[Any] = [*self.attention, self.last_attention]
         first_attention, *others = layers
         x, attention_back = first_attention.trace(graph, values, training)
-        backs = [(first_back, attention_back)]
+        kept = needs_way_back(training)
+        backs = [(first_back, attention_back)] if kept else []
         for layer, attention in zip([*self.middle, self.last], others, strict=True):
             values, layer_back = _trace_layer(layer, x, p)
             x, attention_back = attention.trace(graph, values, training)
-            backs.append((layer_back, attention_back))
+            if kept:
+                backs.append((layer_back, attention_back))
 
         def back(grad: Tensor) -> list[Any]:
             weights: list[Any] = []
@@ -216,4 +218,5 @@ def _no_way_back(grad: Tensor) -> list[Any]:
 
 @cache
 def _identity(size: int, device: torch.device) -> Tensor:
-    return torch.eye(size, device=device)
+    with torch.inference_mode(False):
+        return torch.eye(size, device=device)

@@ -17,8 +17,8 @@ from postel.graph.bernoulli import keep_bits
 from postel.graph.sparse import csr_product
 from postel.graph.tracing import Back
 
-# From the gradients of the mixed units and of the gates (None if nothing follows from them) to those of the units
-# before, of the gates before (None if there were none), and of weight and bias.
+# From the gradients of the mixed units, which it may overwrite, and of the gates (None if nothing follows from
+# them) to those of the units before, of the gates before (None if there were none), and of weight and bias.
 GateBack = Callable[[Tensor, Tensor | None], tuple[Tensor, Tensor | None, Tensor, Tensor]]
 
 
@@ -75,7 +75,7 @@ def traced_gates(
         spread_grad = csr_product(mean_of.columns, scores_grad)
         parts_grad = torch.cat([scores_grad, spread_grad], 1)
         x_grad = (grad.view(shape) * gates.unsqueeze(1)).view(nodes, -1)
-        mean_grad = torch.sub(grad, x_grad)
+        mean_grad = grad.sub_(x_grad)
         x_grad.addmm_(parts_grad, both).add_(csr_product(mean_of.columns, mean_grad))
         both_grad = torch.mm(parts_grad.t(), x)
         weight_grad = both_grad.view(2, chunk, wide // 2).transpose(0, 1).reshape(chunk, wide)

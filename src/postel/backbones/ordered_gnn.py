@@ -13,7 +13,7 @@ from postel.backbones.traced import TracedBackbone
 from postel.checks import check_count, check_rate
 from postel.errors import InputError
 from postel.graph import Graph
-from postel.graph.tracing import Back
+from postel.graph.tracing import Back, needs_way_back
 
 
 class OrderedGNN(TracedBackbone):
@@ -91,12 +91,13 @@ class OrderedGNN(TracedBackbone):
         spread_p = self.propagation_dropout if training else 0.0
         x, first_back = self.first.trace(graph.features, p)
         x, inputs_back = self._trace_inputs(x, p, spread_p)
-        closed, backs = None, []
+        closed, backs, kept = None, [], needs_way_back(training)
         for number, norm in enumerate(self.norms):
             gate: Any = self.gates[number % len(self.gates)]
             x, closed, gate_back = traced_gates(graph.mean, gate.weight, gate.bias, x, closed)
             x, norm_back = traced_norm(x, norm, p if number == self.num_layers - 1 else spread_p)
-            backs.append((gate_back, norm_back))
+            if kept:
+                backs.append((gate_back, norm_back))
         out, last_back = self.last.trace(x)
 
         def back(grad: Tensor) -> list[Any]:

@@ -56,7 +56,8 @@ def keep_bits(count: int, keep: float, device: torch.device | str = "cpu") -> tu
 
 @cache
 def _shifts(device: torch.device | str) -> Tensor:
-    return torch.arange(8, device=device).unsqueeze(1)
+    with torch.inference_mode(False):
+        return torch.arange(8, device=device).unsqueeze(1)
 
 
 def keep_mask(shape: Sequence[int], keep: float, device: torch.device | str = "cpu") -> tuple[Tensor, float]:

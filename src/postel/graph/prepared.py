@@ -103,7 +103,8 @@ class Graph:
             The stored result.
         """
         if name not in self._made:
-            self._made[name] = make()
+            with torch.inference_mode(False), torch.no_grad():  # it outlives whoever asks for it
+                self._made[name] = make()
         return self._made[name]
 
 

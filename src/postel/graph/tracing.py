@@ -50,3 +50,24 @@ def differentiable(kernel: Callable[..., tuple[Tensor, Back]], *inputs: Tensor |
         out: Tensor = _Traced.apply(kernel, *inputs)
         return out
     return kernel(*inputs)[0]
+
+
+def needs_way_back(training: bool) -> bool:
+    """Say whether the way back through a network may be asked for.
+
+    A network that keeps nothing for it reuses warm memory from layer to layer.
+
+    Args:
+        training: Whether the network is in training mode.
+
+    Returns:
+        False only in evaluation within ``torch.inference_mode``, where nothing has a gradient.
+
+    Example:
+        >>> needs_way_back(False)
+        True
+        >>> with torch.inference_mode():
+        ...     needs_way_back(False), needs_way_back(True)
+        (False, True)
+    """
+    return training or not torch.is_inference_mode_enabled()

@@ -33,6 +33,10 @@ class Adam:
 
     def step(self) -> None:
         """Update every parameter that has a gradient, then forget the gradients."""
+        if torch.is_grad_enabled():  # a training loop has switched it off for all steps; doing so costs time
+            with torch.no_grad():
+                self.step()
+            return
         for group in self._groups:
             group.step()
 
@@ -53,7 +57,6 @@ class _Group:
     def _own_count(self, param: Tensor) -> Tensor:
         return torch.zeros((), device=param.device) if self.count is None else self.count
 
-    @torch.no_grad()
     def step(self) -> None:
         grads: list[Any] = [param.grad for param in self.params]
         # `None in grads` would compare None with whole tensors, which takes longer than the update.

@@ -9,11 +9,12 @@ from typing import Any
 import torch
 
 from postel.backbones import Backbone
+from postel.backbones.traced import TracedBackbone
 from postel.errors import require_extra
 from postel.graph import Graph
 from postel.training.adam import Adam
 from postel.training.metrics import Watch
-from postel.training.objective import Objective, loss_and_gradient
+from postel.training.objective import Objective, has_own_gradient, loss_and_gradient
 from postel.training.seeding import seeded
 from postel.training.settings import Settings
 from postel.training.tracking import Tracker, TrainingOutcome
@@ -63,17 +64,23 @@ def train(
         optimizer = _adam(backbone, objective, settings)
         tracker = Tracker(backbone, watch, settings)
         shared = None
-        for epoch in range(1, settings.max_epochs + 1):
-            logits, back = backbone.run(graph, shared)
-            loss, gradient = loss_and_gradient(objective, logits, epoch)
-            back(gradient)
-            optimizer.step()
-            # The evaluation after this step and the next step see the same weights: they share the first layer.
-            logits, shared = backbone.evaluate(graph)
-            advance()
-            if tracker.record(loss.item(), logits):
-                break
+        with torch.inference_mode(not _needs_autograd(backbone, objective)), torch.no_grad():
+            for epoch in range(1, settings.max_epochs + 1):
+                logits, back = backbone.run(graph, shared)
+                loss, gradient = loss_and_gradient(objective, logits, epoch)
+                back(gradient)
+                optimizer.step()
+                # The evaluation after this step and the next step see the same weights and share the first layer.
+                logits, shared = backbone.evaluate(graph)
+                advance()
+                if tracker.record(loss.item(), logits):
+                    break
     return tracker.outcome()
+
+
+def _needs_autograd(backbone: Backbone, objective: Objective) -> bool:
+    """Whether a step differentiates anything; if not, torch need not prepare for it in every operation."""
+    return not (isinstance(backbone, TracedBackbone) and has_own_gradient(objective))
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -120,6 +120,22 @@ class SoftTargets:
         return []
 
 
+def has_own_gradient(objective: Objective) -> TypeGuard[SoftTargets]:
+    """Say whether an objective's gradient is written by hand, so that autograd is not needed.
+
+    Args:
+        objective: Any objective.
+
+    Returns:
+        True for soft targets, unless a subclass has a loss of its own.
+
+    Example:
+        >>> has_own_gradient(SoftTargets(torch.tensor([1]), torch.tensor([[0.5, 0.5]])))
+        True
+    """
+    return isinstance(objective, SoftTargets) and type(objective).loss is SoftTargets.loss
+
+
 def loss_and_gradient(objective: Objective, logits: Tensor, epoch: int) -> tuple[Tensor, Tensor]:
     """Return an objective's loss and its gradient by the logits; its own parameters get their ``grad``.
 
@@ -137,7 +153,7 @@ def loss_and_gradient(objective: Objective, logits: Tensor, epoch: int) -> tuple
         >>> round(loss.item(), 4), gradient.tolist()
         (0.6931, [[0.0, 0.0], [0.0, 0.0]])
     """
-    if isinstance(objective, SoftTargets) and type(objective).loss is SoftTargets.loss:
+    if has_own_gradient(objective):
         return objective.loss_and_gradient(logits)
     with torch.enable_grad():
         leaf = logits.detach().requires_grad_()

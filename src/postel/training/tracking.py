@@ -112,9 +112,15 @@ class Tracker:
         self._history.append(loss)
         if loss < self._best[0]:
             self._best = (loss, len(self._history), logits)
-            with torch.no_grad():
-                torch._foreach_copy_(self._kept, self._live)
+            self._keep()
         return not math.isfinite(loss) or self._stop(self._history, self.settings.window)
+
+    def _keep(self) -> None:
+        if torch.is_grad_enabled():  # the loop has switched it off for all epochs; doing so costs time
+            with torch.no_grad():
+                self._keep()
+            return
+        torch._foreach_copy_(self._kept, self._live)
 
     def outcome(self) -> TrainingOutcome:
         """Give the backbone its best weights back and return the run's outcome.
@@ -134,7 +140,9 @@ class Tracker:
             torch._foreach_copy_(self._live, self._kept)
         self.backbone.switch(False)
         seconds = time.perf_counter() - self._started
-        return TrainingOutcome(self.backbone, logits, loss, epoch, len(self._history), seconds, self._curves())
+        # A copy is an ordinary tensor even where the epochs ran in inference mode.
+        logits, epochs = logits.clone(), len(self._history)
+        return TrainingOutcome(self.backbone, logits, loss, epoch, epochs, seconds, self._curves())
 
     def _curves(self) -> Curves:
         def by_name(kind: int) -> dict[str, list[float]]:
