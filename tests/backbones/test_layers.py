@@ -122,9 +122,10 @@ def test_chebyshev_terms(terms):
 
 @pytest.mark.parametrize("p", [0.0, 0.5])
 @pytest.mark.parametrize("size", [1.0, 200.0])  # the second is past what exp stands without a shift
-def test_attention_with_dropout_on_its_weights(p, size):
+@pytest.mark.parametrize(("heads", "width"), [(2, 3), (1, 1), (1, 7), (1, 8)])  # one narrow head has its own way
+def test_attention_with_dropout_on_its_weights(p, size, heads, width):
     edge_index = torch.tensor([[0, 1, 2, 2, 2, 3], [1, 0, 1, 1, 2, 0]])
-    graph, heads, width = prepare(Data(x=torch.eye(5), edge_index=edge_index)), 2, 3
+    graph = prepare(Data(x=torch.eye(5), edge_index=edge_index))
     pattern = attention_pattern(graph, heads)
     by_source, by_target = ((torch.randn(heads, 5).double() * size).requires_grad_() for _ in range(2))
     values = _randn(heads * 5, width)

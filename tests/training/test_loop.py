@@ -129,6 +129,23 @@ def test_loop_equals_the_plain_one_written_with_torch(name):
     assert outcome.curves.loss["val"] == pytest.approx(losses, abs=2e-4)
 
 
+@pytest.mark.parametrize("name", BACKBONES)
+def test_what_a_run_leaves_behind_can_be_differentiated(name):
+    graph, sets = _problem()
+    make = lambda: make_backbone(name, FEATURES, CLASSES)  # noqa: E731
+    outcome = train(make, graph, _objective(sets), Watch(sets, NODES), Settings(max_epochs=2))
+    assert not outcome.logits.is_inference()
+    # The graph kept the operators that the run made; the weights are those that the run updated.
+    (outcome.backbone(graph) * outcome.logits).sum().backward()
+    assert all(parameter.grad is not None for parameter in outcome.backbone.parameters())
+
+
+def test_logits_of_another_width_than_the_targets_are_refused():
+    _, sets = _problem()
+    with pytest.raises(InputError, match="3 classes, but logits have 4"):
+        _objective(sets).loss(torch.zeros(NODES, 4), epoch=1)
+
+
 def test_stop_rules_end_the_run():
     assert _run(lr=1.0, window=3, max_epochs=500).epochs < 500
     assert _run(lr=1.0, window=5, stopping="patience", max_epochs=500).epochs < 500

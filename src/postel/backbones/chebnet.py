@@ -60,7 +60,6 @@ class ChebNet(TracedBackbone):
             assert isinstance(layer, Linear)
             reset(layer.weight, None, hidden, width, "glorot")
 
-    @torch.no_grad()
     def encode(self, graph: Graph) -> Tensor:
         """Return the first convolution, before ReLU.
 
@@ -70,6 +69,9 @@ class ChebNet(TracedBackbone):
         Returns:
             The first convolution [N, hidden].
         """
+        if torch.is_grad_enabled():  # the loop has switched it off for all epochs; doing so costs time
+            with torch.no_grad():
+                return self.encode(graph)
         scores = self.first.trace(graph.features)[0]
         return combine_terms(graph.adjacency, scores, self.terms).add_(self.biases[0])
 

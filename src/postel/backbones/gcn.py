@@ -43,7 +43,6 @@ class GCN(TracedBackbone):
         self.middle = nn.ModuleList(Linear(hidden, hidden, init="glorot") for _ in range(num_layers - 2))
         self.last = Linear(hidden, out_channels, init="glorot")
 
-    @torch.no_grad()
     def encode(self, graph: Graph) -> Tensor:
         """Return the first convolution, before ReLU.
 
@@ -53,6 +52,9 @@ class GCN(TracedBackbone):
         Returns:
             The first convolution [N, hidden].
         """
+        if torch.is_grad_enabled():  # the loop has switched it off for all epochs; doing so costs time
+            with torch.no_grad():
+                return self.encode(graph)
         features, through = _first(graph)
         return self.first.trace(features, through=through)[0]
 
