@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,7 @@ from postel.cli import options
 from postel.cli.words import listed
 
 if TYPE_CHECKING:
-    from postel.experiments.store import Store
+    from postel.experiments.results import Cell
 
 
 def tune(
@@ -83,8 +84,7 @@ def tune(
     if not any(MethodSpec.parse(method).name == "one_hot" for method in searched):
         searched.insert(0, "one_hot")
     settings = {**options.search_settings(fixed, backbone), "max_epochs": max_epochs, "stopping": stopping}
-    cells = []
-    chosen_cells = []
+    cells: list[Cell] = []
     for method in searched:
         with StudyView(f"{dataset}, {backbone}, {method}: trainings", None, workers, quiet=as_json) as view:
             try:
@@ -113,56 +113,39 @@ def tune(
                 view.stop()
                 notes.print(f"interrupted: all runs are kept in {store}; the same command goes on from there")
                 raise typer.Exit(130) from None
-        cell = found.as_dict()
-        chosen_cells.append(found)
-        if cell["failed"]:
-            notes.print(f"{cell['failed']} of {splits} runs of the chosen setting failed and are left out")
-        cells.append({**cell, "test": _test(cell, results)})
-    name, reason = recommended(chosen_cells, results)
+        if found.failed:
+            notes.print(f"{found.failed} of {splits} runs of the chosen setting failed and are left out")
+        rows = results.rows(found.run_keys, rounds=False)
+        cells.append(found.with_rows(row for row in rows if row.result.test is not None))
+    name, reason = recommended(cells, results)
     if as_json:
-        print_json({"cells": cells, "recommended": name, "reason": reason})
+        values = [{**cell.as_dict(), "test": _test(cell)} for cell in cells]
+        print_json({"cells": values, "recommended": name, "reason": reason})
     else:
         _print(cells, reason)
 
 
-def _test(cell: dict[str, Any], store: Store) -> dict[str, Any]:
+def _test(cell: Cell) -> dict[str, Any]:
     """Means of the test metrics over the splits with their intervals, in percent."""
     from dataclasses import asdict
 
-    from postel.experiments.intervals import bootstrap_interval
-
-    rows = [row for row in store.rows(cell["run_keys"], rounds=False) if row.result.test is not None]
     names = ("accuracy", "macro_f1", "ece", "majority")
-    return {name: asdict(bootstrap_interval([row.percent(name) for row in rows])) for name in names if rows}
+    return {name: asdict(cell.score(name).interval) for name in names if cell.rows}
 
 
-def _print(cells: list[dict[str, Any]], reason: str) -> None:
+def _print(cells: Sequence[Cell], reason: str) -> None:
     from postel.cli.console import out, plus_minus, print_table
-    from postel.experiments.intervals import Interval
-    from postel.experiments.spec import MethodSpec
 
     lines = []
     for cell in cells:
-        args = cell["settings"]["backbone_args"]
-        setting = [f"lr={cell['settings']['lr']:g}", f"weight_decay={cell['settings']['weight_decay']:g}"]
-        setting += [f"{name}={value}" for name, value in args.items()]
-        test = [
-            plus_minus(Interval(**cell["test"][name])) if cell["test"] else "–"
-            for name in ("accuracy", "macro_f1")
-        ]
-        name = MethodSpec(**cell["method"]).label
-        found = cell["validation"]
-        lines.append(
-            [
-                name,
-                " ".join(setting),
-                cell["budget"]["text"],
-                f"{100 * found['accuracy']:.2f} ±{100 * found['error']:.2f}",
-                *test,
-            ]
-        )
-    first = cells[0]
-    title = f"{first['dataset']}: {first['backbone']}, {len(first['splits'])} {first['protocol']} splits, %"
+        chosen, found = cell.chosen, cell.validation
+        setting = [f"lr={chosen.lr:g}", f"weight_decay={chosen.weight_decay:g}"]
+        setting += [f"{name}={value}" for name, value in chosen.backbone_args.items()]
+        validation = f"{100 * found['accuracy']:.2f} ±{100 * found['error']:.2f}"
+        test = [plus_minus(cell.score(name).interval) if cell.rows else "–" for name in ("accuracy", "macro_f1")]
+        lines.append([chosen.method.label, " ".join(setting), cell.spent.text, validation, *test])
+    asked = cells[0].question
+    title = f"{asked.dataset}: {asked.backbone}, {len(asked.splits)} {asked.protocol} splits, %"
     print_table(title, ["method", "setting", "budget", "validation", "test acc.", "macro-F1"], lines, left=3)
     out.print(reason)
     out.print(
