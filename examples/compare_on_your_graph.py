@@ -52,5 +52,5 @@ for cell in cells:
     if cell.accuracy is not one_hot:
         gain = cell.accuracy.gain_over(one_hot)
         low, high = gain.interval.low, gain.interval.high
-        text += f"  over one-hot {gain.mean:+.1f} [{low:+.1f}, {high:+.1f}], p = {gain.p_value:.3f}"
+        text += f"  over one-hot {gain.mean:+.1f} [{low:+.1f}, {high:+.1f}], p = {gain.corrected:.3f}"
     print(text)

@@ -41,6 +41,6 @@ for method in METHODS:
     print(f"         test {mean.mean:.1f} % [{mean.low:.1f}, {mean.high:.1f}] over {SPLITS} splits")
     if method != METHODS[0]:
         gain = paired_difference(accuracies[method], accuracies[METHODS[0]])
-        print(f"         over {METHODS[0]}: {gain.interval.mean:+.1f} points, p = {gain.p_value:.3f}")
+        print(f"         over {METHODS[0]}: {gain.interval.mean:+.1f} points, p = {gain.resampled_p:.3f}")
 print(f"majority class {sum(row.percent('majority') for row in rows) / SPLITS:.1f} %")
 print(f"{len(started)} runs now, {len(store)} in {store.path}")

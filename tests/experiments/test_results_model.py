@@ -101,19 +101,21 @@ def test_what_is_left_open_is_not_compared(stored: list[dict]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "p", "corrected", "reads"),
+    ("low", "high", "p", "resampled", "corrected", "reads"),
     [
-        (0.5, 2.0, 0.01, None, "more"),
-        (-2.0, -0.5, 0.01, None, "less"),
-        (-0.5, 2.0, 0.01, None, "open"),
-        (0.5, 2.0, 0.06, None, "open"),
-        (0.5, 2.0, 0.01, 0.2, "open"),
+        (0.5, 2.0, 0.01, 0.02, None, "more"),
+        (-2.0, -0.5, 0.01, 0.02, 0.04, "less"),
+        (-0.5, 2.0, 0.01, 0.02, 0.04, "open"),
+        (0.5, 2.0, 0.06, 0.02, 0.04, "open"),
+        (0.5, 2.0, 0.01, 0.06, None, "open"),
+        (0.5, 2.0, 0.01, 0.02, 0.2, "open"),
     ],
 )
-def test_clear_takes_interval_and_test_together(
-    low: float, high: float, p: float, corrected: float | None, reads: str
+def test_clear_takes_interval_and_tests_together(
+    low: float, high: float, p: float, resampled: float, corrected: float | None, reads: str
 ) -> None:
-    gain = Gain(PairedDifference(Interval((low + high) / 2, low, high), p), 10, corrected)
+    interval = Interval((low + high) / 2, low, high)
+    gain = Gain(PairedDifference(interval, p, interval, resampled), 10, corrected)
     assert gain.reads == reads and gain.is_clear == (reads != "open")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from postel.experiments.intervals import NOMINAL_RATIO, holm, paired_difference, resampled_t
+from postel.datasets.splits import make_split
+from postel.datasets.storage.stored_graph import StoredGraph
+from postel.experiments.intervals import NOMINAL_RATIO, holm, overlap_ratio, paired_difference, resampled_t
+from postel.experiments.scores import Score, corrected_gains
 
 P_VALUES = st.lists(st.floats(0, 1), max_size=12)
 
@@ -78,3 +82,59 @@ def test_paired_differences_carry_both():
     assert same.resampled_p == 1.0 and same.resampled.low == same.resampled.high == 0.0
     with pytest.raises(ValueError, match="at least two"):
         resampled_t([1.0])
+
+
+def test_values_computed_by_hand():
+    """With two degrees of freedom the t distribution has a formula: two-sided p is 1 - t / sqrt(2 + t^2)."""
+    interval, p = resampled_t([1.0, 2.0, 3.0], ratio=1 / 3)
+    assert p == pytest.approx(1 - math.sqrt(6 / 8))  # t^2 = 4 / (2 / 3) = 6
+    # 95 % of it lie within t with t^2 = 2 * 0.95^2 / (1 - 0.95^2).
+    half = math.sqrt(2 * 0.95**2 / (1 - 0.95**2)) * math.sqrt(2 / 3)
+    assert (interval.low, interval.high) == pytest.approx((2 - half, 2 + half))
+    assert holm([0.04, 0.001, 0.02, 0.5]) == pytest.approx([0.08, 0.004, 0.06, 0.5])
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holm_never_asks_less_than_scipys_false_discovery_control(p_values):
+    """Benjamini and Hochberg's correction, which scipy has, controls less and corrects less."""
+    kinder = stats.false_discovery_control(p_values)
+    bonferroni = [min(1.0, len(p_values) * p) for p in p_values]
+    for ours, below, above in zip(holm(p_values), kinder, bonferroni, strict=True):
+        assert below - 1e-12 <= ours <= above + 1e-12
+
+
+@pytest.mark.parametrize("protocol", ["paper", "stratified", "limited"])
+@pytest.mark.parametrize("shares", [[0.5, 0.3, 0.2], [0.55, 0.1, 0.18, 0.16, 0.01]])
+def test_the_overlap_is_that_of_the_splits(protocol, shares):
+    y = np.random.default_rng(0).choice(len(shares), 2000, p=shares)
+    graph = StoredGraph.checked(np.eye(2000, 3), [[0], [1]], y.tolist())
+    _, val, test = make_split(graph, 0, protocol).sum(axis=1).tolist()
+    train = make_split(graph, 0, "paper" if protocol == "limited" else protocol)[0].sum()
+    assert overlap_ratio(protocol, val, test) == pytest.approx(test / train, rel=0.01)
+
+
+def test_the_overlap_is_nominal_where_nothing_is_known():
+    assert overlap_ratio("geom-gcn", 320, 200) == pytest.approx(200 / 480)
+    for protocol, val, test in (("masks", 40, 60), ("paper", 0, 0), ("paper", 10, 100), ("paper", 10, 0)):
+        assert overlap_ratio(protocol, val, test) == NOMINAL_RATIO
+
+
+def test_a_line_that_is_clear_alone_is_open_among_many():
+    """The same gain: its p-value is multiplied by the number of lines, and that alone decides."""
+    rng = np.random.default_rng(3)
+    ours = Score(dict(enumerate([80.3, 80.5, 80.9, 81.2, 81.4, 81.6, 81.8, 82.0, 82.4, 82.6])), ratio=1 / 3)
+    gain = ours.gain_over(Score(dict.fromkeys(range(10), 80.0)))
+    nothing = Score(dict(enumerate(rng.normal(0, 1, 10)))).gain_over(Score(dict.fromkeys(range(10), 0.0)))
+    assert gain.is_clear and gain.corrected == gain.difference.resampled_p
+    among = corrected_gains([gain, None, *[nothing] * 19])
+    assert among[1] is None and among[0].corrected == pytest.approx(20 * gain.corrected)
+    assert among[0].reads == "open" and among[0].interval == gain.interval
+
+
+def test_more_overlap_makes_a_gain_less_sure():
+    by_split = {split: 80 + 0.1 * split for split in range(10)}
+    base = Score(dict.fromkeys(range(10), 80.0))
+    some, more = (Score(by_split, ratio).gain_over(base) for ratio in (0.4, 0.8))
+    assert some.interval == more.interval and some.p_value == more.p_value
+    assert some.corrected < more.corrected and some.resampled.low > more.resampled.low
+    assert more.difference == Score(by_split).gain_over(replace(base, ratio=0.8)).difference

@@ -207,6 +207,28 @@ def test_what_is_clear_is_said(store: Store, fill, step: float, reads: str) -> N
     assert records[1]["p"] == pytest.approx(2 / 2**10)
 
 
+def test_the_lines_of_a_table_share_the_chance_to_err(store: Store, fill) -> None:
+    """One line alone is clear; with others in the table the same line has to be surer."""
+    rng = np.random.default_rng(0)
+    scores = rng.normal(0.5, 0.05, 10)
+    fill(cell("texas", ONE_HOT), scores.tolist())
+    points = np.array([0.2, 0.4, 0.7, 1.1, 1.3, 1.5, 1.7, 2.0, 2.4, 2.6])
+    fill(cell("texas", LS), (scores + points / 100).tolist())
+    target = find_target("table-gains")(OPTIONS)
+    (alone,) = [row for row in target.render(store).values.records() if row["state"] == "run"]
+    assert alone["reads"] == "more" and alone["corrected_p"] == alone["resampled_p"]
+    assert alone["resampled_low"] < alone["low"] < alone["high"] < alone["resampled_high"]
+    fill(cell("texas", POSTEL), (scores + rng.normal(0, 0.01, 10)).tolist())
+    product = target.render(store)
+    among = next(row for row in product.values.records() if (row["method"], row["over"]) == ("LS", "one-hot"))
+    rows = [row for row in product.values.records() if row["state"] == "run"]
+    surer = sum(row["resampled_p"] < among["resampled_p"] for row in rows)
+    assert len(rows) == 3 and among["corrected_p"] >= (3 - surer) * alone["resampled_p"]
+    assert among["reads"] == "open" and among["p"] == alone["p"]
+    shown = next(row for row in product.printed.shown() if row[2] == "LS − one-hot")
+    assert shown[6] == f"{among['corrected_p']:.3f}"
+
+
 def test_different_budgets_at_one_place_are_told(store: Store, fill) -> None:
     fill(cell("texas", ONE_HOT), ONE_HOT_SCORES)
     fill(cell("texas", POSTEL), POSTEL_SCORES)

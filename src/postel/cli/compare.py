@@ -15,6 +15,7 @@ from postel.cli.words import listed
 
 if TYPE_CHECKING:
     from postel.experiments.results import Cell, Row
+    from postel.experiments.scores import Gain
     from postel.experiments.spec import RunSpec
     from postel.experiments.store import Store
     from postel.experiments.store.reader import Study
@@ -177,7 +178,7 @@ def print_comparison(cells: Sequence[Cell]) -> None:
         if cell.collapsed:
             name.append(f" (one class in {cell.collapsed} of {line.score.splits})", "bold")
         scores = [plus_minus(cell.score(metric).interval) for metric in ("accuracy", "macro_f1", "ece")]
-        gain = [with_sign(line.gain.interval), f"{line.gain.p_value:.3f}"] if line.gain else ["–", "–"]
+        gain = [with_sign(line.gain.interval), f"{line.gain.corrected:.3f}"] if line.gain else ["–", "–"]
         work = [f"{cell.mean('improved_rounds'):.1f}/{cell.mean('trainings'):.1f}", f"{cell.mean('seconds'):.1f}"]
         rows.append([name, *scores, *gain, *work])
     rows.append(["majority class", plus_minus(cells[0].score("majority").interval), *[""] * 6])
@@ -185,8 +186,8 @@ def print_comparison(cells: Sequence[Cell]) -> None:
     asked, splits = cells[0].question, cells[0].accuracy.splits
     print_table(f"{asked.dataset}: {asked.backbone}, {splits} {asked.protocol} splits, %", columns, rows)
     out.print(
-        "± and brackets: 95 % bootstrap interval; p: permutation test of the paired difference; "
-        "rounds: of pseudo-labelling that helped / trainings",
+        "± and brackets: 95 % bootstrap interval; p: of the paired difference, corrected for nodes that splits "
+        "share and for the number of lines; rounds: of pseudo-labelling that helped / trainings",
         style="dim",
     )
 
@@ -212,7 +213,7 @@ def comparison_values(cells: Sequence[Cell]) -> dict[str, Any]:
                 "method": method.model_dump(mode="json"),
                 "splits": line.score.splits,
                 **scores,
-                "difference": asdict(line.gain.difference) if line.gain else None,
+                "difference": {**asdict(line.gain.difference), **_reading(line.gain)} if line.gain else None,
                 "collapsed": cell.collapsed,
                 **means,
                 "has_collapsed": cell.has_collapsed,
@@ -226,6 +227,11 @@ def comparison_values(cells: Sequence[Cell]) -> dict[str, Any]:
         "majority": asdict(cells[0].score("majority").interval),
         "methods": methods,
     }
+
+
+def _reading(gain: Gain) -> dict[str, Any]:
+    """The p-value after both corrections, and what it says."""
+    return {"corrected_p": gain.corrected, "reads": gain.reads}
 
 
 def _write(path: Path, study: Study, data_root: str | None) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from postel.checks import check_fields
 from postel.experiments.budget import Budget
+from postel.experiments.intervals import NOMINAL_RATIO, overlap_ratio
 from postel.experiments.rows import Row
 from postel.experiments.scores import Score
 from postel.experiments.spec import MethodSpec, RunSpec
@@ -366,7 +367,8 @@ class Cell:
         Returns:
             The score.
         """
-        return Score({row.split: row.percent(metric) for row in self.rows})
+        ratio = max(map(_overlap, self.rows), default=NOMINAL_RATIO)
+        return Score({row.split: row.percent(metric) for row in self.rows}, ratio)
 
     @cached_property
     def accuracy(self) -> Score:
@@ -416,6 +418,11 @@ class Cell:
             The mean over rows.
         """
         return sum(float(getattr(row.result, name)) for row in self.rows) / len(self.rows)
+
+
+def _overlap(row: Row) -> float:
+    test = row.result.test
+    return NOMINAL_RATIO if test is None else overlap_ratio(row.spec.protocol, row.result.val.count, test.count)
 
 
 def cells_of_rows(rows: Iterable[Row]) -> list[Cell]:

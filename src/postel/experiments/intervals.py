@@ -14,8 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
-#: Test nodes to training nodes where a row does not say: a fifth to three fifths.
+#: Test nodes to training nodes where nothing is known of them: a fifth to three fifths.
 NOMINAL_RATIO = 1 / 3
+# Labelled nodes for every validation node, by protocol; of ``limited`` those that training nodes are drawn from.
+_LABELLED = {"paper": 5.0, "limited": 5.0, "stratified": 5.0, "geom-gcn": 1 / 0.32}
 
 # Up to this many pairs all sign flips are tried, so that the p-value is exact.
 _EXACT_PAIRS = 14
@@ -122,6 +124,29 @@ def sign_flip_p_value(differences: Sequence[float], *, resamples: int = 100_000,
     rng = np.random.default_rng(seed)
     signs = rng.choice((-1.0, 1.0), (resamples, pairs.size))
     return float((1 + (np.abs(signs @ pairs) >= bound).sum()) / (1 + resamples))
+
+
+def overlap_ratio(protocol: str, val_nodes: int, test_nodes: int) -> float:
+    """Returns the test nodes for every training node, which says how much the splits of a protocol overlap.
+
+    Rows do not say how many training nodes there were, and need not: the protocol fixes the share of validation
+    nodes, and what is neither for validation nor for test is for training. Under ``limited`` it is the nodes that
+    the training nodes are drawn from that count: two splits share test nodes as often as under ``paper``.
+
+    Args:
+        protocol: How nodes are split.
+        val_nodes: How many validation nodes there are.
+        test_nodes: How many test nodes there are.
+
+    Returns:
+        The ratio; a third where the protocol or the counts do not tell.
+
+    Example:
+        >>> overlap_ratio("paper", 37, 61), overlap_ratio("masks", 37, 61)
+        (0.7011494252873564, 0.3333333333333333)
+    """
+    training = (_LABELLED.get(protocol, 0.0) - 1) * val_nodes - test_nodes
+    return test_nodes / training if training > 0 and test_nodes > 0 else NOMINAL_RATIO
 
 
 def resampled_t(

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from postel.experiments.intervals import Interval, PairedDifference, bootstrap_interval, paired_difference
+from postel.experiments.intervals import (
+    NOMINAL_RATIO,
+    Interval,
+    PairedDifference,
+    bootstrap_interval,
+    holm,
+    paired_difference,
+)
 
 #: A difference is clear if it would come by chance less often than this.
 LEVEL = 0.05
@@ -20,9 +27,10 @@ class Gain:
     """What one score gains over another on the splits that both have, in points.
 
     Args:
-        difference: The mean paired difference with its interval and p-value.
+        difference: The mean paired difference with its intervals and p-values.
         splits: How many splits both have.
-        corrected_p: The p-value corrected for the number of comparisons it is one of; None where it is not.
+        corrected_p: The p-value that allows for shared nodes, corrected for the number of comparisons it is one
+            of; None for a comparison by itself.
     """
 
     difference: PairedDifference
@@ -36,12 +44,17 @@ class Gain:
 
     @property
     def interval(self) -> Interval:
-        """The mean with its 95 % interval."""
+        """The mean with its 95 % bootstrap interval, as if splits were independent."""
         return self.difference.interval
 
     @property
+    def resampled(self) -> Interval:
+        """The mean with the wider 95 % interval that allows for nodes which splits share."""
+        return self.difference.resampled or self.interval
+
+    @property
     def p_value(self) -> float:
-        """The p-value of no difference, as it is for this comparison alone."""
+        """The p-value of no difference for this comparison alone, as if splits were independent."""
         return self.difference.p_value
 
     @property
@@ -50,14 +63,20 @@ class Gain:
         return 2.0 ** (1 - self.splits)
 
     @property
+    def corrected(self) -> float:
+        """The p-value that allows for shared nodes and, in a table, for the number of its lines."""
+        return self.difference.resampled_p if self.corrected_p is None else self.corrected_p
+
+    @property
     def is_clear(self) -> bool:
         """Whether it is more than chance: the one rule of every table and page.
 
-        The interval leaves out 0 and the p-value, corrected where a correction is there, is below 5 %. The test
-        needs six splits to say anything; intervals of fewer splits are too short.
+        As if splits were independent, the bootstrap interval leaves out 0 and the sign-flip test gives p < 5 %,
+        which takes six splits; and the p-value of the corrected resampled t, which allows for nodes that splits
+        share, is below 5 % after Holm's correction for the lines of the table.
         """
-        p = self.p_value if self.corrected_p is None else self.corrected_p
-        return p < LEVEL and not self.interval.low <= 0 <= self.interval.high
+        outside = not self.interval.low <= 0 <= self.interval.high
+        return outside and self.p_value < LEVEL and self.corrected < LEVEL
 
     @property
     def reads(self) -> Literal["more", "less", "open"]:
@@ -73,6 +92,7 @@ class Score:
 
     Args:
         by_split: The metric of every split.
+        ratio: Test nodes to training nodes, which says how much splits overlap.
 
     Example:
         >>> score = Score({0: 80.0, 1: 82.0, 2: 81.0})
@@ -81,6 +101,7 @@ class Score:
     """
 
     by_split: Mapping[int, float]
+    ratio: float = NOMINAL_RATIO
 
     @property
     def values(self) -> list[float]:
@@ -120,4 +141,21 @@ class Score:
         if not shared:
             return None
         ours, theirs = ([score.by_split[split] for split in shared] for score in (self, other))
-        return Gain(paired_difference(ours, theirs), len(shared))
+        return Gain(paired_difference(ours, theirs, ratio=max(self.ratio, other.ratio)), len(shared))
+
+
+def corrected_gains(gains: Sequence[Gain | None]) -> list[Gain | None]:
+    """Returns the gains of one table with their p-values corrected for its number of lines, by Holm's method.
+
+    Args:
+        gains: One gain per line; None for a line without one, which does not count.
+
+    Example:
+        >>> gain = Score({0: 3.0, 1: 4.0, 2: 5.5}).gain_over(Score({0: 1.0, 1: 2.0, 2: 3.0}))
+        >>> alone, among = corrected_gains([gain])[0], corrected_gains([gain, None, gain])[0]
+        >>> among.corrected == 2 * alone.corrected == 2 * gain.corrected
+        True
+    """
+    found = [gain for gain in gains if gain is not None]
+    each = iter(holm([gain.difference.resampled_p for gain in found]))
+    return [None if gain is None else replace(gain, corrected_p=next(each)) for gain in gains]

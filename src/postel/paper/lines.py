@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from postel.experiments.results import Cell
-from postel.experiments.scores import Gain, Score
+from postel.experiments.scores import Gain, Score, corrected_gains
 from postel.paper.published import Published, published_main
 from postel.paper.variants import BASELINE, title_of, variant_of
 
@@ -21,12 +20,14 @@ class Line:
         cell: The cell with its rows.
         baseline: The one-hot cell that it is fairly compared with; None if there is none.
         paper: The figure of the paper's main table for it; None if there is none.
+        gain: What it gains over the baseline, corrected for the lines of its study; None without a baseline.
     """
 
     number: int
     cell: Cell
     baseline: Cell | None = None
     paper: Published | None = None
+    gain: Gain | None = None
 
     @property
     def title(self) -> str:
@@ -37,11 +38,6 @@ class Line:
     def score(self) -> Score:
         """The test accuracy over splits."""
         return self.cell.accuracy
-
-    @cached_property
-    def gain(self) -> Gain | None:
-        """What it gains over the baseline."""
-        return None if self.baseline is None else self.score.gain_over(self.baseline.accuracy)
 
     @property
     def verdict(self) -> str:
@@ -68,9 +64,24 @@ def lines_of(cells: Sequence[Cell]) -> list[Line]:
     """Return a line for every cell, numbered from 0.
 
     Args:
-        cells: Cells with their rows.
+        cells: Cells with their rows. P-values of gains are corrected for the number of lines of a study: those of
+            one target, protocol and recipe, which a page shows as one table.
     """
-    return [Line(number, cell, _baseline(cell, cells), _published(cell)) for number, cell in enumerate(cells)]
+    baselines = [_baseline(cell, cells) for cell in cells]
+    gains = [
+        None if base is None else cell.accuracy.gain_over(base.accuracy)
+        for cell, base in zip(cells, baselines, strict=True)
+    ]
+    studies: dict[tuple[str, ...], list[int]] = {}
+    for number, cell in enumerate(cells):
+        studies.setdefault((cell.target, cell.question.protocol, cell.question.recipe), []).append(number)
+    for numbers in studies.values():
+        for number, gain in zip(numbers, corrected_gains([gains[number] for number in numbers]), strict=True):
+            gains[number] = gain
+    return [
+        Line(number, cell, base, _published(cell), gain)
+        for number, (cell, base, gain) in enumerate(zip(cells, baselines, gains, strict=True))
+    ]
 
 
 def _published(cell: Cell) -> Published | None:

@@ -216,7 +216,9 @@ def _difference(line: Line) -> dict[str, Any] | None:
     if gain is None:
         return None
     span = {name: _rounded(getattr(gain.interval, name)) for name in ("mean", "low", "high")}
-    return {**span, "p": gain.p_value, "smallest": gain.smallest_p, "splits": gain.splits}
+    resampled = [_rounded(gain.resampled.low), _rounded(gain.resampled.high)]
+    tests = {"p": gain.p_value, "smallest": gain.smallest_p, "corrected": _rounded(gain.corrected)}
+    return {**span, "resampled": resampled, **tests, "splits": gain.splits}
 
 
 def _shown(value: Any) -> str:

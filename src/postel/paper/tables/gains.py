@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from postel.experiments.scores import Gain
+from postel.experiments.scores import Gain, corrected_gains
 from postel.experiments.store.reader import Reader
 from postel.paper.accuracy import COLLAPSE_NOTE, COLLAPSED, NOT_RUN, Entry
 from postel.paper.names import backbone_label, dataset_label
@@ -18,16 +18,18 @@ from postel.paper.variants import LS, ONE_HOT, POSTEL
 PAIRS = ((POSTEL, ONE_HOT), (LS, ONE_HOT), (POSTEL, LS))
 
 _NOTES = (
-    "Gain: mean paired difference of test accuracy over the same splits, in points, with its 95 % bootstrap "
-    "interval (10,000 resamples) and the p-value of an exact sign-flip test; ten splits cannot give less than "
-    "0.002. Splits share nodes, so both are too sure rather than not sure enough.",
-    "Reads: more or less where the interval leaves out 0 and p < 0.05, else open; not corrected for many lines.",
+    "Gain: mean paired difference of test accuracy over the same splits, in points; 95 %: bootstrap interval "
+    "(10,000 resamples), as if splits were independent.",
+    "Splits share nodes: the resampled 95 % and p are those of the corrected resampled t of Nadeau and Bengio, p "
+    "after Holm's correction for the number of lines.",
+    "Reads: more or less where the bootstrap interval leaves out 0, an exact sign-flip test gives p < 0.05 and "
+    "the corrected p is below 0.05, else open.",
 )
 _UNEQUAL_NOTE = "‡ the two were searched with different budgets: no fair comparison."
 _MARKS = {"one class": COLLAPSED, "unequal search": "‡"}
 _VALUES = (
-    "dataset backbone protocol method over state gain low high p reads paper splits accuracy "
-    "over_accuracy collapsed budget over_budget"
+    "dataset backbone protocol method over state gain low high resampled_low resampled_high p resampled_p "
+    "corrected_p reads paper splits accuracy over_accuracy collapsed budget over_budget"
 )
 
 
@@ -38,7 +40,8 @@ class Pair:
     Args:
         one: The method.
         other: The one that it is held against.
-        gain: What it gains on the splits that both have; None if one of them was not run.
+        gain: What it gains on the splits that both have, corrected for the lines of the table; None if one of them
+            was not run.
     """
 
     one: Entry
@@ -75,13 +78,14 @@ class TableGains(TableMain):
             reader: The store's reader.
         """
         entries = {(entry.asked.place, entry.asked.variant.slug): entry for entry in self.entries(reader)}
-        pairs = []
+        found = []
         for place in dict.fromkeys(place for place, _ in entries):
             for variants in PAIRS:
                 one, other = (entries.get((place, variant.slug)) for variant in variants)
                 if one is not None and other is not None:
-                    pairs.append(Pair(one, other, one.gain(other)))
-        return pairs
+                    found.append((one, other))
+        gains = corrected_gains([one.gain(other) for one, other in found])
+        return [Pair(one, other, gain) for (one, other), gain in zip(found, gains, strict=True)]
 
     def make(self, reader: Reader) -> Product:
         """Return a line for each pair.
@@ -105,16 +109,17 @@ def _values(pair: Pair) -> tuple[Any, ...]:
     names = (asked.variant.label, pair.other.asked.variant.label)
     head = (asked.dataset, asked.backbone, asked.question.protocol, *names, pair.state)
     if one is None or other is None or gain is None:
-        return (*head, *[None] * 5, pair.paper, 0, *[None] * 5)
-    span = gain.interval
-    measured = (span.mean, span.low, span.high, gain.p_value, gain.reads, pair.paper, gain.splits)
+        return (*head, *[None] * 9, pair.paper, 0, *[None] * 5)
+    span, wide = gain.interval, gain.resampled
+    tests = (gain.p_value, gain.difference.resampled_p, gain.corrected, gain.reads)
+    measured = (span.mean, span.low, span.high, wide.low, wide.high, *tests, pair.paper, gain.splits)
     means = (one.accuracy.interval.mean, other.accuracy.interval.mean, one.collapsed)
     return (*head, *measured, *means, one.spent.text, other.spent.text)
 
 
 _COLUMNS = (
     *texts("dataset", "backbone", "comparison"),
-    *numbers("gain", "95 %", "p"),
+    *numbers("gain", "95 %", "resampled 95 %", "p"),
     *texts("reads"),
     *numbers("paper", places=2, signed=True),
     *numbers("n"),
@@ -127,9 +132,9 @@ def _readable(pair: Pair) -> tuple[Any, ...]:
     names = f"{asked.variant.label} − {pair.other.asked.variant.label}"
     head = (dataset_label(asked.dataset), backbone_label(asked.backbone), names)
     if pair.one.cell is None or gain is None:
-        return (*head, NOT_RUN, None, None, None, pair.paper, 0, None)
-    interval = f"[{gain.interval.low:+z.2f}, {gain.interval.high:+z.2f}]"
-    told = (f"{gain.mean:+z.2f}{_MARKS.get(pair.state, '')}", interval, f"{gain.p_value:.3f}", gain.reads)
+        return (*head, NOT_RUN, *[None] * 4, pair.paper, 0, None)
+    intervals = [f"[{span.low:+z.2f}, {span.high:+z.2f}]" for span in (gain.interval, gain.resampled)]
+    told = (f"{gain.mean:+z.2f}{_MARKS.get(pair.state, '')}", *intervals, f"{gain.corrected:.3f}", gain.reads)
     return (*head, *told, pair.paper, gain.splits, pair.one.cell.allowance_in_words)
 
 
