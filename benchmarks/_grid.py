@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from postel.experiments.comparison import comparison_specs
+from postel.experiments.rows import Row
 from postel.experiments.running.executor import run_all
 from postel.experiments.search.choice import Measured
 from postel.experiments.search.lattice import Place
@@ -72,7 +73,7 @@ def run_grid(datasets: Sequence[str], store: Store, workers: int, say: Callable[
         specs = list(grid_specs(dataset).values())
         done = itertools.count(1)
 
-        def on_row(row: dict[str, Any], dataset: str = dataset, done: Any = done, of: int = len(specs)) -> None:
+        def on_row(row: Row, dataset: str = dataset, done: Any = done, of: int = len(specs)) -> None:
             number = next(done)
             if number % 200 == 0:
                 say(f"{dataset}: {number} of {of} runs")
@@ -97,18 +98,19 @@ def keep(store: Store, path: Path = KEPT) -> list[str]:
         if len(rows) < len(specs):
             continue
         for (place, split), spec in specs.items():
-            result = rows[spec.key]["result"]
+            result = rows[spec.key].result
+            assert result.test is not None
             lines.append(
                 {
                     "dataset": dataset,
                     "split": split,
                     "place": list(place),
-                    "val_accuracy": result["val"]["accuracy"],
-                    "val_loss_scaled": result["val_loss_scaled"],
-                    "val_count": result["val"]["count"],
-                    "one_class_val": bool(result["one_class_val"]),
-                    "test_accuracy": result["test"]["accuracy"],
-                    "seconds": round(result["seconds"], 3),
+                    "val_accuracy": result.val.accuracy,
+                    "val_loss_scaled": result.val_loss_scaled,
+                    "val_count": result.val.count,
+                    "one_class_val": bool(result.one_class_val),
+                    "test_accuracy": result.test.accuracy,
+                    "seconds": round(result.seconds, 3),
                 }
             )
     write_parquet(path, lines, (*_SETTING, *_SCORES))

@@ -74,10 +74,15 @@ def test_the_mean_number_of_rounds_is_not_the_one_in_the_text() -> None:
 )
 def test_every_carried_figure_has_a_cell(target: str, table: str) -> None:
     planned = {(cell.variant.slug, cell.dataset) for cell in find_target(target)(Options()).cells}
-    assert planned == set(published(table))
+    slugs = {slug for slug, _ in published(table)}
+    ours = {slug for slug, _ in planned} - slugs
+    assert {place for place in planned if place[0] in slugs} == set(published(table))
+    assert ours == ({"uniform", "postel_as_released", "calibrated"} if table == "limited_labels" else set())
 
 
 def test_the_main_table_plans_a_cell_for_every_figure() -> None:
     cells = find_target("table-main")(Options()).cells
-    assert len(cells) == 480
-    assert {(cell.backbone, cell.variant.slug, cell.dataset) for cell in cells} == set(published_main())
+    assert len(cells) == 640
+    planned = {(cell.backbone, cell.variant.slug, cell.dataset) for cell in cells}
+    ours = {place for place in planned if place[1] in ("postel_as_released", "calibrated")}
+    assert planned - ours == set(published_main()) and len(ours) == 160

@@ -40,9 +40,14 @@ class Imagined:
     def __init__(self) -> None:
         self.run: list[RunSpec] = []
         self.one_class = False
+        self.dies_after: int | None = None
 
     def __call__(self, spec: RunSpec, data_root: str | None) -> Row:
         self.run.append(spec)
+        if self.dies_after is not None:
+            self.dies_after -= 1
+            if self.dies_after < 0:
+                raise KeyboardInterrupt
         if spec.lr == 0.002:
             raise RuntimeError("diverged")
         params = spec.method.params
@@ -158,6 +163,20 @@ def test_a_search_goes_on_from_its_rows_and_runs_nothing_twice(store: Store, ima
     larger = karate(store, "postel", "300")
     assert larger.validation["accuracy"] >= first.validation["accuracy"] - 1e-9
     assert len(store.cells()) == 2
+
+
+def test_killing_a_search_twenty_times_changes_nothing(store: Store, imagined: Imagined, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"splits": range(10), "fixed": {"lr": 0.05}}
+    whole = karate(Store(tmp_path / "undisturbed.sqlite"), "postel", "200", **settings)
+    runs, kills, resumed = len(imagined.run), 0, None
+    while resumed is None:
+        imagined.dies_after = 3 + kills % 7
+        try:
+            resumed = karate(store, "postel", "200", **settings)
+        except KeyboardInterrupt:
+            kills += 1
+    assert kills >= 20 and resumed == whole
+    assert len(imagined.run) - runs == runs + kills  # nothing is run twice but what was under way
 
 
 def test_minutes_are_turned_into_trainings_by_how_long_they_take(store: Store, imagined: Imagined) -> None:

@@ -12,10 +12,16 @@ from postel.paper.names import backbone_label, dataset_label
 from postel.paper.product import Product
 from postel.paper.table import Table, numbers, texts
 from postel.paper.tables.main import TableMain
-from postel.paper.variants import LS, ONE_HOT, POSTEL
+from postel.paper.variants import CALIBRATED, LS, ONE_HOT, POSTEL, POSTEL_AS_RELEASED
 
-#: Who is held against whom: the paper's two claims, and how much of them smoothing alone is.
-PAIRS = ((POSTEL, ONE_HOT), (LS, ONE_HOT), (POSTEL, LS))
+_POSTERIORS = (POSTEL, POSTEL_AS_RELEASED, CALIBRATED)
+#: Who is held against whom: the paper's two claims for each of the posteriors, and how much of them smoothing is.
+PAIRS = (
+    (POSTEL, ONE_HOT),
+    (LS, ONE_HOT),
+    (POSTEL, LS),
+    *((ours, theirs) for ours in _POSTERIORS[1:] for theirs in (ONE_HOT, LS)),
+)
 
 _NOTES = (
     "Gain: mean paired difference of test accuracy over the same splits, in points; 95 %: bootstrap interval "
@@ -64,11 +70,11 @@ class Pair:
 
 
 class TableGains(TableMain):
-    """PosteL against one-hot labels and against uniform smoothing, with the cells of the main table."""
+    """Posteriors against one-hot labels and against uniform smoothing, with the cells of the main table."""
 
     name = "table-gains"
     title = "What posterior smoothing gains over one-hot labels and over uniform smoothing"
-    variants = (ONE_HOT, LS, POSTEL)
+    variants = (ONE_HOT, LS, *_POSTERIORS)
     any_method = False
 
     def pairs(self, reader: Reader) -> list[Pair]:
