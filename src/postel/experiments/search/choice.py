@@ -63,23 +63,36 @@ Runs = Sequence[Measured]
 
 
 def mean_accuracy(runs: Runs) -> float:
-    """Returns the mean accuracy on validation nodes."""
+    """Returns the mean accuracy on validation nodes.
+
+    Args:
+        runs: Runs of one setting.
+    """
     return math.fsum(run.accuracy for run in runs) / len(runs)
 
 
 def mean_loss(runs: Runs) -> float:
-    """Returns the mean loss on validation nodes after temperature scaling."""
+    """Returns the mean loss on validation nodes after temperature scaling.
+
+    Args:
+        runs: Runs of one setting.
+    """
     return math.fsum(run.loss for run in runs) / len(runs)
 
 
 def predicts_one_class(runs: Runs) -> bool:
-    """Returns whether most of the models give every validation node the same class."""
+    """Returns whether most of the models give every validation node the same class.
+
+    Args:
+        runs: Runs of one setting.
+    """
     return 2 * sum(run.one_class for run in runs) > len(runs)
 
 
 def ranked(measured: Mapping[Place, Runs]) -> list[Place]:
-    """Returns places from best to worst: by accuracy, of equal ones first those that name several classes, then by
-    loss.
+    """Returns places from best to worst.
+
+    Accuracy decides; of equal ones those that name several classes come first, then those of lower loss.
 
     Args:
         measured: The runs of each place, over the same splits.
@@ -184,7 +197,11 @@ def _error_over_splits(runs: Runs, values: Sequence[float]) -> float | None:
 
 
 def own_error(runs: Runs) -> float:
-    """Returns the standard error of a mean accuracy: over splits if there are three, else over nodes."""
+    """Returns the standard error of a mean accuracy: over splits if there are three, else over nodes.
+
+    Args:
+        runs: Runs of one setting.
+    """
     values = [run.accuracy for run in runs]
     if len({run.split for run in runs}) >= _SPLITS:
         return float(np.std(values, ddof=1)) / math.sqrt(len(values))

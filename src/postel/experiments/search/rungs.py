@@ -168,7 +168,14 @@ class _Book:
 
 
 def measured(known: Known, places: Iterable[Place], replicates: int, *, rounds: bool) -> dict[Place, Runs]:
-    """Returns the runs of the places none of whose first ``replicates`` runs failed."""
+    """Returns the runs of the places none of whose runs failed.
+
+    Args:
+        known: What every run that was asked for came to.
+        places: The settings.
+        replicates: How many runs of each are looked at.
+        rounds: Whether those with pseudo-labels.
+    """
     found: dict[Place, Runs] = {}
     for place in places:
         runs = [known.get(Task(place, number, rounds)) for number in range(replicates)]
@@ -182,6 +189,9 @@ def best_so_far(known: Known) -> Found | None:
 
     Settings that got furthest are compared: with pseudo-labels before without, and on the most replicates that any
     of them has.
+
+    Args:
+        known: What every run that was asked for came to.
     """
     for rounds in (True, False):
         done = {task for task, run in known.items() if run is not None and task.rounds == rounds}
