@@ -132,7 +132,7 @@ def reproduce(
 
 
 def chosen_options(values: Mapping[str, Any]) -> Options:
-    """Returns what a user chose of a table or figure.
+    """Return what a user chose of a table or figure.
 
     Args:
         values: The command's parameters by name.

@@ -127,7 +127,7 @@ def sign_flip_p_value(differences: Sequence[float], *, resamples: int = 100_000,
 
 
 def overlap_ratio(protocol: str, val_nodes: int, test_nodes: int) -> float:
-    """Returns the test nodes for every training node, which says how much the splits of a protocol overlap.
+    """Return the test nodes for every training node, which says how much the splits of a protocol overlap.
 
     Rows do not say how many training nodes there were, and need not: the protocol fixes the share of validation
     nodes, and what is neither for validation nor for test is for training. Under ``limited`` it is the nodes that

@@ -145,7 +145,7 @@ class Score:
 
 
 def corrected_gains(gains: Sequence[Gain | None]) -> list[Gain | None]:
-    """Returns the gains of one table with their p-values corrected for its number of lines, by Holm's method.
+    """Return the gains of one table with their p-values corrected for its number of lines, by Holm's method.
 
     Args:
         gains: One gain per line; None for a line without one, which does not count.

@@ -41,7 +41,7 @@ class Measured:
 
     @classmethod
     def of(cls, row: Row) -> Measured:
-        """Returns what a search sees of a row.
+        """Return what a search sees of a row.
 
         Args:
             row: A run. One of version 0.1 has no scaled loss: its plain one stands in.
@@ -63,7 +63,7 @@ Runs = Sequence[Measured]
 
 
 def mean_accuracy(runs: Runs) -> float:
-    """Returns the mean accuracy on validation nodes.
+    """Return the mean accuracy on validation nodes.
 
     Args:
         runs: Runs of one setting.
@@ -72,7 +72,7 @@ def mean_accuracy(runs: Runs) -> float:
 
 
 def mean_loss(runs: Runs) -> float:
-    """Returns the mean loss on validation nodes after temperature scaling.
+    """Return the mean loss on validation nodes after temperature scaling.
 
     Args:
         runs: Runs of one setting.
@@ -81,7 +81,7 @@ def mean_loss(runs: Runs) -> float:
 
 
 def predicts_one_class(runs: Runs) -> bool:
-    """Returns whether most of the models give every validation node the same class.
+    """Return whether most of the models give every validation node the same class.
 
     Args:
         runs: Runs of one setting.
@@ -90,7 +90,7 @@ def predicts_one_class(runs: Runs) -> bool:
 
 
 def ranked(measured: Mapping[Place, Runs]) -> list[Place]:
-    """Returns places from best to worst.
+    """Return places from best to worst.
 
     Accuracy decides; of equal ones those that name several classes come first, then those of lower loss.
 
@@ -111,7 +111,7 @@ def ranked(measured: Mapping[Place, Runs]) -> list[Place]:
 
 
 def choose(measured: Mapping[Place, Runs]) -> Place:
-    """Returns the place to be chosen.
+    """Return the place to be chosen.
 
     The highest mean accuracy wins; of those within one standard error of it one whose loss after temperature
     scaling is lower, by more than the standard error of that difference too: a loss that is lower by chance is no
@@ -141,7 +141,7 @@ def choose(measured: Mapping[Place, Runs]) -> Place:
 
 
 def standard_error(one: Runs, other: Runs) -> float:
-    """Returns the standard error of the difference of two mean accuracies.
+    """Return the standard error of the difference of two mean accuracies.
 
     It is taken over splits, pair by pair, if there are at least three; with fewer it is taken over the validation
     nodes, paired where it is known which were right.
@@ -197,7 +197,7 @@ def _error_over_splits(runs: Runs, values: Sequence[float]) -> float | None:
 
 
 def own_error(runs: Runs) -> float:
-    """Returns the standard error of a mean accuracy: over splits if there are three, else over nodes.
+    """Return the standard error of a mean accuracy: over splits if there are three, else over nodes.
 
     Args:
         runs: Runs of one setting.

@@ -90,7 +90,7 @@ Known = dict[Task, Measured | None]
 def climb(
     sizes: Sequence[int], plan: Plan, known: Known, *, rounds: bool, start: Place, seed: int = 0
 ) -> Generator[list[Task], None, Found | None]:
-    """Asks for runs, rung by rung, and returns what was found.
+    """Ask for runs, rung by rung, and returns what was found.
 
     Args:
         sizes: How many values each axis of the grid has.
@@ -168,7 +168,7 @@ class _Book:
 
 
 def measured(known: Known, places: Iterable[Place], replicates: int, *, rounds: bool) -> dict[Place, Runs]:
-    """Returns the runs of the places none of whose runs failed.
+    """Return the runs of the places none of whose runs failed.
 
     Args:
         known: What every run that was asked for came to.
@@ -185,7 +185,7 @@ def measured(known: Known, places: Iterable[Place], replicates: int, *, rounds: 
 
 
 def best_so_far(known: Known) -> Found | None:
-    """Returns the best of what is known when a search ends before its time.
+    """Return the best of what is known when a search ends before its time.
 
     Settings that got furthest are compared: with pseudo-labels before without, and on the most replicates that any
     of them has.

@@ -30,7 +30,7 @@ _LOOKED_AT = 10_000
 
 
 def promising(sizes: Sequence[int], scores: Mapping[Place, float], count: int, seed: int = 0) -> list[Place]:
-    """Returns places without a score where the best score so far is most likely to be beaten, and by most.
+    """Return places without a score where the best score so far is most likely to be beaten, and by most.
 
     Args:
         sizes: How many values each axis of the grid has.
