@@ -62,7 +62,7 @@ def test_a_dry_run_runs_nothing_and_says_how_it_knows(
     done = here(*asked, "-b", "gcn,mlp", cwd=folder)
     assert done.returncode == 0, done.stderr
     told = " ".join(done.stdout.split())
-    assert "12 (0 of them in postel.sqlite)" in told and "for 2 of 2 pairs of dataset and backbone" in told
+    assert "16 (0 of them in postel.sqlite)" in told and "for 2 of 2 pairs of dataset and backbone" in told
     assert "epochs measured on this machine on 2" in told and "400 epochs per training are assumed for 2" in told
     kept = json.loads((tmp_path / "cache" / "epoch-rates.json").read_text())
     assert [len(rates) for rates in kept.values()] == [2]
