@@ -2,7 +2,8 @@
 
 The commands are those of the code blocks in ``results/README.md``, run one after another in one process. Then the
 tables that other pages show of them are put in their places there: the headline of a folder between
-``<!-- table: FOLDER -->`` and ``<!-- end -->``, the accuracies of one table after ``<!-- table: FOLDER/NAME -->``.
+``<!-- table: FOLDER -->`` and ``<!-- end -->``, the accuracies of one table after ``<!-- table: FOLDER/NAME -->``,
+and a whole table as it is after ``<!-- table: FOLDER/NAME.md -->``.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from postel.paper.target import Target, find_target
 from postel.paper.variants import LS, ONE_HOT, POSTEL
 
 HERE = Path(__file__).resolve().parent
-PAGES = ("README.md", "docs/reproduction.md")
+PAGES = ("README.md", "docs/reproduction.md", "docs/calibrated.md")
 METHODS = {variant.slug: variant.label for variant in (ONE_HOT, LS, POSTEL)}
 GAINS = (("PosteL", "one-hot"), ("PosteL", "LS"))
 
@@ -86,6 +87,11 @@ def matrix(table: AccuracyTable, reader: Reader) -> str:
     return _markdown(lines)
 
 
+def table_of(path: Path) -> str:
+    """The lines of a Markdown table, without its title and notes."""
+    return "\n".join(line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("|"))
+
+
 def _words(slug: str) -> str:
     words = {"postel": "PosteL", "noise-ipl": "noise and IPL", "ipl": "IPL", "-": " "}
     for part, word in words.items():
@@ -128,7 +134,9 @@ def filled(text: str, made: Mapping[str, Target], reader: Reader) -> str:
 
     def table(found: re.Match[str]) -> str:
         place = found[1]
-        if place in made:
+        if place.endswith(".md"):
+            shown = table_of(HERE / place)
+        elif place in made:
             shown = matrix(_of(made[place], AccuracyTable), reader)
         else:
             main, gains = made[f"{place}/table-main"], made[f"{place}/table-gains"]

@@ -20,7 +20,7 @@ from postel.paper.variants import BASELINE
 
 _NAMES = (
     "dataset protocol backbone variant state gain low high p corrected_p reads splits accuracy one_hot_accuracy "
-    "macro_f1 one_hot_macro_f1 nll one_hot_nll ece one_hot_ece accepted lr weight_decay"
+    "macro_f1 one_hot_macro_f1 nll one_hot_nll ece one_hot_ece accepted lr weight_decay budget"
 )
 _NOTES = (
     "Gain: mean paired difference of test accuracy to one-hot labels over the same n splits, in points, with its "
@@ -92,7 +92,8 @@ def _line(asked: Asked, ours: Cell | None, theirs: Cell | None, gain: Gain | Non
     span = gain.interval
     measured = (span.mean, span.low, span.high, gain.p_value, gain.corrected, gain.reads, gain.splits)
     spec = pairs[0].rows[0].spec
-    return (*head, "run", *measured, *scores, pairs[0].mean("improved_rounds"), spec.lr, spec.weight_decay)
+    accepted = pairs[0].mean("improved_rounds")
+    return (*head, "run", *measured, *scores, accepted, spec.lr, spec.weight_decay, ours.spent.text)
 
 
 def _readable(values: Table, notes: tuple[str, ...]) -> Table:
