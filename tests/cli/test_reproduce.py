@@ -67,7 +67,7 @@ def test_a_dry_run_runs_nothing_and_says_how_it_knows(
     kept = json.loads((tmp_path / "cache" / "epoch-rates.json").read_text())
     assert [len(rates) for rates in kept.values()] == [2]
     counted = json.loads(here(*asked, "-b", "gcn,mlp", "--json", cwd=folder).stdout)
-    assert counted["cells"] == 12 and 12 * 8 < counted["runs"] < 12 * 400 and counted["done"] == 0
+    assert counted["cells"] == 16 and 16 * 8 < counted["runs"] < 16 * 400 and counted["done"] == 0
     assert "no training is needed" in here("reproduce", "figure-toy", "--dry-run", cwd=folder).stdout
     assert list(folder.iterdir()) == []  # no store, no folder of tables
 
