@@ -10,7 +10,7 @@ DEMO   := $(VENV)/.demo
 READY  := $(VENV)/.ready
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 
-.PHONY: demo test static check results verify docs lint types imports unit setup clean
+.PHONY: demo test static check quick results verify docs lint types imports unit setup clean
 
 $(DEMO): pyproject.toml constraints.txt
 	@$(PYTHON) -c "import sys; sys.exit(0 if sys.version_info >= (3, 11) else \
@@ -35,7 +35,10 @@ test: setup
 static: lint types imports
 
 # The same without tests that start other programs, train for long, or need a browser or Java.
-check: lint types imports
+check: setup
+	@$(MAKE) --no-print-directory -j 2 quick static
+
+quick: $(READY)
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow" $(PYTEST_ARGS)
 
 verify: $(READY)

@@ -15,7 +15,9 @@ def test_the_demo_without_any_network(tmp_path: Path) -> None:
         "http_proxy": "http://127.0.0.1:9",
         "https_proxy": "http://127.0.0.1:9",
     }
-    done = postel("demo", "--splits", "2", "--out", "demo/report.html", cwd=tmp_path, **offline)
+    done = postel(
+        "demo", "--splits", "2", "--max-epochs", "40", "--out", "demo/report.html", cwd=tmp_path, **offline
+    )
     assert done.returncode == 0, done.stderr
     assert "CiteSeer is not at hand" in " ".join(done.stderr.split())
     page = (tmp_path / "demo" / "report.html").read_text()

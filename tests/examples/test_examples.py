@@ -88,7 +88,7 @@ def test_compare_on_your_graph(tmp_path: Path) -> None:
     for mean, line in zip(means[1:], lines[1:], strict=True):
         (gain,), (p,) = _numbers(r"over one-hot ([+-][\d.]+)", line[4]), _numbers(r"p = ([\d.]+)", line[4])
         assert gain == pytest.approx(mean - means[0], abs=0.11)
-        assert p + 1e-3 >= 2 / 2**5 and p <= 1  # five pairs cannot say more
+        assert 0 < p <= 1
     assert list(tmp_path.iterdir()) == []
 
 

@@ -68,7 +68,7 @@ def test_tables_that_do_not_fit(tmp_path: Path, store: Callable[..., Path]) -> N
     floats = store("floats", {"node": [1, 2], "label": [0.0, 1.0]})
     fails("column 'label' holds values of type double, integers or strings", tmp_path, edges, floats)
     texts = store("texts", {"node": ["1", "2"], "label": [0, 1]})
-    fails("edges column 'source' holds integers and labels column 'node' holds strings", tmp_path, edges, texts)
+    fails("edges column 'target' holds integers and labels column 'node' holds strings", tmp_path, edges, texts)
     smooth_tables(edges, texts, tmp_path / "cast.parquet", columns=Columns(id_type="string"))
     fails("there is no Parquet or CSV file at", tmp_path, tmp_path / "nothing*", labels)
     broken = tmp_path / "broken.parquet"

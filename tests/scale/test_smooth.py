@@ -78,7 +78,7 @@ def test_two_spark_jobs_of_one_process_leave_nothing(
         "engine": "spark",
         "master": "local[1]",
         "temp_dir": str(temp),
-        "spark_conf": {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"},
+        "spark_conf": {"spark.sql.shuffle.partitions": "2"},
     }
     script = f"""
 from postel.scale import smooth_tables

@@ -27,6 +27,7 @@ INTRODUCTION = (
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("demo/report.html"),
     splits: Annotated[int, typer.Option("--splits", help="Splits of each graph.", min=2)] = 5,
+    max_epochs: Annotated[int, typer.Option("--max-epochs", help="Epochs of a training at most.", min=1)] = 1000,
     workers: options.Workers = 2,
     data_root: options.DataRoot = None,
     show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
@@ -40,13 +41,13 @@ def demo(
 
     # The page of an earlier demo is made anew: it says nothing else.
     with writing(Target(out, "HTML", ours=_is_demo), overwrite=True) as work:
-        _make(work / out.name, splits, workers, data_root)
+        _make(work / out.name, splits, max_epochs, workers, data_root)
     screen.print(f"the page is {out}")
     if show:
         webbrowser.open(out.resolve().as_uri())
 
 
-def _make(page: Path, splits: int, workers: int, data_root: str | None) -> None:
+def _make(page: Path, splits: int, max_epochs: int, workers: int, data_root: str | None) -> None:
     from postel.cli.compare import print_comparison, run_with_progress
     from postel.cli.console import notes
     from postel.cli.console import out as screen
@@ -68,7 +69,9 @@ def _make(page: Path, splits: int, workers: int, data_root: str | None) -> None:
         if note:
             notes.print(note)
             introduction.append(note)
-        specs = comparison_specs(dataset, methods, range(splits), data_root=data_root, lr=0.05)
+        specs = comparison_specs(
+            dataset, methods, range(splits), data_root=data_root, lr=0.05, max_epochs=max_epochs
+        )
         found = Study.of_rows(run_with_progress(specs, workers, data_root, store=None), "postel.sqlite")
         print_comparison(found.cells)
         screen.print()
