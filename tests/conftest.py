@@ -17,8 +17,8 @@ settings.register_profile("default", deadline=None, max_examples=50, suppress_he
 settings.load_profile("default")
 
 
-#: What starts other programs, trains for long, or needs a browser or Java, by folder or file: ``make check`` leaves
-#: it out.
+#: What starts other programs, trains for long, or needs a browser or Java, by folder or file: ``make check``
+#: leaves it out.
 SLOW = (
     *("cli", "docs", "examples", "experiments", "faults", "fuzz", "paper", "report", "scale", "surface"),
     *("datasets/diagnosis", "datasets/sources", "smoothers/test_calibrated.py", "smoothers/test_methods.py"),
