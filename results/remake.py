@@ -88,8 +88,13 @@ def matrix(table: AccuracyTable, reader: Reader) -> str:
 
 
 def table_of(path: Path) -> str:
-    """The lines of a Markdown table, without its title and notes."""
-    return "\n".join(line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("|"))
+    """The lines of a Markdown table that were run, without its title and notes, and how many were not."""
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+    shown = [line for line in lines if f"| {NOT_RUN} |" not in line]
+    left_out = (
+        f"\n\nNot run, and left out here: {len(lines) - len(shown)} lines." if len(shown) < len(lines) else ""
+    )
+    return "\n".join(shown) + left_out
 
 
 def _words(slug: str) -> str:

@@ -226,11 +226,16 @@ class Faults:
         trial.folder.chmod(0o755)
 
     def signalled(self, name: str, number: signal.Signals, seconds: float, whole: list[str]) -> None:
-        """Ended in good order, at any moment: 128 + the signal's number, all of the output or nothing."""
+        """Ended in good order, at any moment: 128 + the signal's number, all of the output or nothing.
+
+        Before a command has begun and after it has ended, a signal does what it does to any process: -number.
+        """
         command, trial = COMMANDS[name], self.trial(number.name)
         moment = number, self.rng.uniform(0.02, seconds)
         code, said = trial.run(command.arguments, command.stub, signal_after=moment)
-        self.check(code in (0, 128 + number) and "Traceback" not in said, number.name, name, code, said[-900:])
+        self.check(
+            code in (0, 128 + number, -number) and "Traceback" not in said, number.name, name, code, said[-900:]
+        )
         left = trial.left()
         self.check(left == whole or (left == [] and code != 0), number.name, name, "left", left)
         done = trial.run((*command.arguments, *(command.again if left else ())), command.stub)

@@ -59,7 +59,7 @@ def test_failures_do_not_hide_the_hill():
 
 
 @settings(deadline=None, max_examples=20)
-@given(seed=st.integers(0, 1000), power=st.sampled_from([0.3, 3.0, 9.0]))
+@given(seed=st.integers(0, 1000), power=st.sampled_from([0.3, 2.0, 3.0]))
 def test_only_the_order_of_scores_matters(seed, power):
     """Whether bad settings fail by two points or by twenty is no news of the good ones."""
     rng = np.random.default_rng(seed)
