@@ -69,6 +69,15 @@ Recipe = Annotated[
 ]
 Lr = Annotated[float, typer.Option("--lr", help="Learning rate.")]
 WeightDecay = Annotated[float, typer.Option("--weight-decay", help="Weight decay.")]
+SearchSplits = Annotated[
+    int | None,
+    typer.Option(
+        "--search-splits",
+        help="On how many of them settings are compared at most; all of them by default.",
+        min=1,
+        show_default=False,
+    ),
+]
 MaxEpochs = Annotated[int, typer.Option("--max-epochs", help="Epochs at most.")]
 Stopping = Annotated[
     str,

@@ -46,15 +46,7 @@ def reproduce(
     splits: Annotated[
         int | None, typer.Option("--splits", help="How many splits, from split 0 on.", min=1, show_default=False)
     ] = None,
-    search_splits: Annotated[
-        int | None,
-        typer.Option(
-            "--search-splits",
-            help="On how many of them settings are compared at most; all of them by default.",
-            min=1,
-            show_default=False,
-        ),
-    ] = None,
+    search_splits: options.SearchSplits = None,
     protocol: Annotated[
         str | None, typer.Option("--protocol", help="Splits: paper or stratified.", show_default=False)
     ] = None,

@@ -28,15 +28,7 @@ def tune(
         ),
     ] = "200",
     splits: options.Splits = 10,
-    search_splits: Annotated[
-        int | None,
-        typer.Option(
-            "--search-splits",
-            help="On how many of them settings are compared at most; all of them by default.",
-            min=1,
-            show_default=False,
-        ),
-    ] = None,
+    search_splits: options.SearchSplits = None,
     protocol: options.Protocol = "paper",
     recipe: options.Recipe = "paper",
     pseudo_labels: options.PseudoLabels = "yes",
