@@ -22,9 +22,11 @@ from postel.cli.app import app
 from postel.cli.reproduce import chosen_options
 from postel.experiments.store.folder import open_results
 from postel.experiments.store.reader import Reader
-from postel.paper.accuracy import NOT_RUN, AccuracyTable, Entry
+from postel.paper.accuracy import AccuracyTable
+from postel.paper.compared import ComparedCell
 from postel.paper.names import backbone_label, dataset_label
-from postel.paper.tables.gains import Pair, TableGains
+from postel.paper.table import NOT_RUN
+from postel.paper.tables.gains import TableGains
 from postel.paper.target import Target, find_target
 from postel.paper.variants import LS, ONE_HOT, POSTEL
 
@@ -57,10 +59,11 @@ def targets(every: Sequence[list[str]]) -> dict[str, Target]:
 
 def headline(main: AccuracyTable, gains: TableGains, reader: Reader) -> str:
     """One-hot, LS and PosteL of a main table, ours (and the paper's), and gains on the same splits."""
-    entries = {(*entry.asked.place, entry.asked.variant.slug): entry for entry in main.entries(reader)}
+    entries = {(*entry.place, entry.variant.slug): entry for entry in main.entries(reader)}
     pairs = {
-        (*pair.one.asked.place, pair.one.asked.variant.label, pair.other.asked.variant.label): pair
+        (*pair.place, pair.variant.label, pair.baseline.variant.label): pair
         for pair in gains.pairs(reader)
+        if pair.baseline
     }
     heads = ["graph", *METHODS.values(), *(f"{ours} − {theirs}" for ours, theirs in GAINS)]
     heads += ["n", "majority", "budget"]
@@ -71,7 +74,7 @@ def headline(main: AccuracyTable, gains: TableGains, reader: Reader) -> str:
     for backbone, dataset in dict.fromkeys((backbone, dataset) for backbone, dataset, _ in entries):
         row = [_cell(entries[backbone, dataset, method]) for method in METHODS]
         row += [_gain(pairs[backbone, dataset, ours, theirs]) for ours, theirs in GAINS]
-        cell = entries[backbone, dataset, POSTEL.slug].cell
+        cell = entries[backbone, dataset, POSTEL.slug].answer
         row += [str(len(cell.rows)), f"{cell.majority:.1f}", cell.allowance_in_words] if cell else ["0", "–", "–"]
         lines.append([backbone_label(backbone)] * several + [dataset_label(dataset), *row])
     return _markdown(lines)
@@ -79,7 +82,7 @@ def headline(main: AccuracyTable, gains: TableGains, reader: Reader) -> str:
 
 def matrix(table: AccuracyTable, reader: Reader) -> str:
     """The accuracies of one table, a line per method and a column per graph: ours, and the paper's in brackets."""
-    entries = {(entry.asked.variant.slug, entry.asked.dataset): entry for entry in table.entries(reader)}
+    entries = {(entry.variant.slug, entry.question.dataset): entry for entry in table.entries(reader)}
     datasets = list(dict.fromkeys(dataset for _, dataset in entries))
     lines = [["labels", *map(dataset_label, datasets)], ["---"] * (1 + len(datasets))]
     for slug in dict.fromkeys(slug for slug, _ in entries):
@@ -108,16 +111,16 @@ def _markdown(lines: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _cell(entry: Entry) -> str:
+def _cell(entry: ComparedCell) -> str:
     paper = f" ({entry.paper.value:.1f})" if entry.paper else ""
-    if entry.cell is None:
+    if entry.answer is None:
         return f"{NOT_RUN}{paper}"
     score, mark = entry.cell.accuracy, "†" if entry.cell.has_collapsed else ""
     return f"{score.interval.mean:.1f} ± {score.paper_side:.1f}{mark}{paper}"
 
 
-def _gain(pair: Pair) -> str:
-    paper = "" if pair.paper is None else f" ({pair.paper:+z.1f})"
+def _gain(pair: ComparedCell) -> str:
+    paper = "" if pair.paper_gain is None else f" ({pair.paper_gain:+z.1f})"
     if pair.gain is None:
         return f"{NOT_RUN}{paper}"
     span = pair.gain.interval

@@ -13,10 +13,10 @@ from postel.experiments.running.executor import run_all
 from postel.experiments.search.stored import tune_dataset
 from postel.experiments.store import Store
 from postel.experiments.store.folder import open_results, read_archive, write_archive
-from postel.experiments.store.measured import Measurements
+from postel.experiments.store.measurements import Measurements
 from postel.experiments.store.reader import read_study
-from postel.paper.lines import lines_of
-from postel.paper.questions import Options
+from postel.paper.compared import compare_cells
+from postel.paper.requests import Options
 from postel.paper.target import find_target
 
 
@@ -80,7 +80,7 @@ def test_tables_and_reports_are_the_same_from_either(study: Store, archive: Path
     told, retold = read_study(study.path), read_study(archive)
     assert told.trials == retold.trials
     numbers = [
-        {line.cell.key: (line.score.by_split, line.gain) for line in lines_of(found.cells)}
+        {line.cell.key: (line.cell.accuracy.by_split, line.gain) for line in compare_cells(found.cells)}
         for found in (told, retold)
     ]
     assert numbers[0] == numbers[1]

@@ -13,7 +13,7 @@ from postel.experiments.budget import Budget
 from postel.experiments.results import Cell, Round, Row, Setting, Spent
 from postel.experiments.spec import RunSpec
 from postel.experiments.store import Store
-from postel.paper.questions import Asked
+from postel.paper.requests import CellRequest
 from postel.training.metrics import Scores
 from postel.training.result import Result
 
@@ -29,7 +29,9 @@ def store(tmp_path: Path) -> Store:
 def fill(store: Store) -> Fill:
     """Puts a cell with the given test accuracies, a split each, into the store."""
 
-    def put(asked: Asked, accuracies: Sequence[float], *, collapsed: Sequence[bool] = (), **result: Any) -> None:
+    def put(
+        asked: CellRequest, accuracies: Sequence[float], *, collapsed: Sequence[bool] = (), **result: Any
+    ) -> None:
         question = asked.question
         rows = []
         for split, accuracy in enumerate(accuracies):

@@ -14,9 +14,9 @@ from paper.test_table import balanced
 from postel.experiments.budget import Budget
 from postel.experiments.store import Store
 from postel.experiments.store.reader import Reader
-from postel.paper.product import Product, write_product
 from postel.paper.published import published_main
-from postel.paper.questions import Asked, Options, ask
+from postel.paper.rendering import Rendering, write_rendering
+from postel.paper.requests import CellRequest, Options, request_cells
 from postel.paper.table import csv_text, latex
 from postel.paper.target import find_target
 from postel.paper.variants import LS, ONE_HOT, POSTEL, Variant
@@ -27,25 +27,25 @@ SIGNS = list(itertools.product((-1, 1), repeat=4))
 POSTEL_SCORES = [0.8213, 0.7402, 0.8031, 0.8354]
 
 
-def cell(dataset: str, variant: Variant) -> Asked:
-    return ask(OPTIONS, [dataset], ["gcn"], [variant])[0]
+def cell(dataset: str, variant: Variant) -> CellRequest:
+    return request_cells(OPTIONS, [dataset], ["gcn"], [variant])[0]
 
 
 @pytest.fixture
-def product(store: Store, fill) -> Product:
+def rendering(store: Store, fill) -> Rendering:
     fill(cell("texas", ONE_HOT), ONE_HOT_SCORES)
     fill(cell("texas", POSTEL), POSTEL_SCORES, collapsed=[True, True, True, False])
     fill(cell("cora", LS), [0.5, 0.6], collapsed=[True, False])
     return find_target("table-main")(OPTIONS).render(store)
 
 
-def line(product: Product, dataset: str, method: str) -> dict[str, str]:
-    lines = csv.DictReader(io.StringIO(csv_text(product.values)))
+def line(rendering: Rendering, dataset: str, method: str) -> dict[str, str]:
+    lines = csv.DictReader(io.StringIO(csv_text(rendering.values)))
     return next(entry for entry in lines if (entry["dataset"], entry["method"]) == (dataset, method))
 
 
-def test_numbers_are_those_of_the_rows(product: Product) -> None:
-    found = line(product, "texas", "postel")
+def test_numbers_are_those_of_the_rows(rendering: Rendering) -> None:
+    found = line(rendering, "texas", "postel")
     scores = 100 * np.array(POSTEL_SCORES)
     assert float(found["ours"]) == pytest.approx(scores.mean())
     rng = np.random.default_rng(0)
@@ -73,8 +73,8 @@ def test_the_papers_interval_has_a_thousand_resamples_and_the_larger_side(store:
     assert found.accuracy.interval.larger_side == pytest.approx(side(10_000)) != pytest.approx(side(1000))
 
 
-def test_the_difference_is_ours_less_the_papers(product: Product) -> None:
-    found = line(product, "texas", "postel")
+def test_the_difference_is_ours_less_the_papers(rendering: Rendering) -> None:
+    found = line(rendering, "texas", "postel")
     paper = published_main()["gcn", "postel", "texas"]
     assert (float(found["paper"]), float(found["paper_side"])) == (80.82, 2.79) == (paper.value, paper.side)
     assert float(found["difference"]) == pytest.approx(100 * np.mean(POSTEL_SCORES) - 80.82)
@@ -83,53 +83,56 @@ def test_the_difference_is_ours_less_the_papers(product: Product) -> None:
     assert float(found["paper_over_one_hot"]) == pytest.approx(80.82 - 77.38)
 
 
-def test_collapse_is_marked_where_most_models_do_it(product: Product) -> None:
-    assert line(product, "texas", "postel")["state"] == "one class"
-    assert line(product, "cora", "uniform")["state"] == "run"  # one of two is not most
-    assert (line(product, "cora", "uniform")["collapsed_splits"], line(product, "texas", "one_hot")["state"]) == (
+def test_collapse_is_marked_where_most_models_do_it(rendering: Rendering) -> None:
+    assert line(rendering, "texas", "postel")["state"] == "one class"
+    assert line(rendering, "cora", "uniform")["state"] == "run"  # one of two is not most
+    assert (
+        line(rendering, "cora", "uniform")["collapsed_splits"],
+        line(rendering, "texas", "one_hot")["state"],
+    ) == (
         "1",
         "run",
     )
-    shown = {(row[1], row[2]): row[3] for row in product.printed.shown()}
+    shown = {(row[1], row[2]): row[3] for row in rendering.printed.shown()}
     assert shown["PosteL", "Texas"].endswith("†") and not shown["LS", "Cora"].endswith("†")
-    assert any(note.startswith("†") for note in product.printed.notes)
+    assert any(note.startswith("†") for note in rendering.printed.notes)
 
 
-def test_the_majority_class_is_told_for_every_dataset(product: Product) -> None:
-    assert "scores: Texas 25.00, Cora 25.00." in " ".join(product.printed.notes)
+def test_the_majority_class_is_told_for_every_dataset(rendering: Rendering) -> None:
+    assert "scores: Texas 25.00, Cora 25.00." in " ".join(rendering.printed.notes)
 
 
-def test_what_is_not_run_says_so_beside_the_papers_figure(product: Product) -> None:
-    found = line(product, "cora", "postel")
+def test_what_is_not_run_says_so_beside_the_papers_figure(rendering: Rendering) -> None:
+    found = line(rendering, "cora", "postel")
     assert (found["state"], found["ours"], found["difference"], found["paper"]) == ("not run", "", "", "88.56")
-    shown = {(row[1], row[2]): row for row in product.printed.shown()}
+    shown = {(row[1], row[2]): row for row in rendering.printed.shown()}
     assert shown["PosteL", "Cora"][3] == "not run"
-    assert "3 of 6 cells are not run." in product.printed.notes
+    assert "3 of 6 cells are not run." in rendering.printed.notes
 
 
-def test_latex_and_markdown_have_the_papers_shape(product: Product, tmp_path) -> None:
-    matrix = product.matrix
+def test_latex_and_markdown_have_the_papers_shape(rendering: Rendering, tmp_path) -> None:
+    matrix = rendering.matrix
     assert matrix is not None and matrix.header == ["method", "", "Texas", "Cora"]
     rows = matrix.shown()
     assert [row[1] for row in rows[:3]] == ["ours", "paper", "difference"]
     # Three lines a method, and PosteL's gain over one-hot labels.
     assert len(rows) == 3 * 3 + 1 and rows[-1][2] == "+2.50 (+3.44)"
     assert balanced(latex(matrix, "tab:x"))
-    written = write_product(product, tmp_path / "out")
+    written = write_rendering(rendering, tmp_path / "out")
     assert sorted(path.suffix for path in written) == [".csv", ".md", ".tex", ".txt"]
     assert "not run" in (tmp_path / "out" / "table-main.tex").read_text()
     assert (tmp_path / "out" / "table-main.md").read_text().count("### ") == 2
 
 
 def test_another_protocol_has_no_figure_of_the_paper_and_no_cell_of_this_one(
-    product: Product, store: Store
+    rendering: Rendering, store: Store
 ) -> None:
     other = find_target("table-main")(Options(datasets=("texas",), protocol="stratified")).render(store)
     assert {row["paper"] for row in other.values.records()} == {None}
     assert {row["state"] for row in other.values.records()} == {"not run"}
 
 
-def test_a_budget_that_is_asked_for_must_be_the_one_that_was_spent(product: Product, store: Store) -> None:
+def test_a_budget_that_is_asked_for_must_be_the_one_that_was_spent(rendering: Rendering, store: Store) -> None:
     target = find_target("table-main")
 
     def states(budget: str | None) -> set[str]:
@@ -147,7 +150,7 @@ def test_a_budget_that_is_asked_for_must_be_the_one_that_was_spent(product: Prod
 def test_a_search_that_chose_no_noise_is_not_the_row_without_noise(store: Store, fill) -> None:
     options = Options(datasets=("texas",), methods=("postel",))
     ablation = find_target("table-ablation")
-    full = next(asked for asked in ablation(options).cells if asked.variant.slug == "postel")
+    full = next(asked for asked in ablation(options).requests if asked.variant.slug == "postel")
     fill(full, [0.5])
     run = [row["variant"] for row in ablation(options).render(store).values.records() if row["state"] == "run"]
     assert run == ["postel"]
@@ -219,13 +222,13 @@ def test_the_lines_of_a_table_share_the_chance_to_err(store: Store, fill) -> Non
     assert alone["reads"] == "more" and alone["corrected_p"] == alone["resampled_p"]
     assert alone["resampled_low"] < alone["low"] < alone["high"] < alone["resampled_high"]
     fill(cell("texas", POSTEL), (scores + rng.normal(0, 0.01, 10)).tolist())
-    product = target.render(store)
-    among = next(row for row in product.values.records() if (row["method"], row["over"]) == ("LS", "one-hot"))
-    rows = [row for row in product.values.records() if row["state"] == "run"]
+    rendering = target.render(store)
+    among = next(row for row in rendering.values.records() if (row["method"], row["over"]) == ("LS", "one-hot"))
+    rows = [row for row in rendering.values.records() if row["state"] == "run"]
     surer = sum(row["resampled_p"] < among["resampled_p"] for row in rows)
     assert len(rows) == 3 and among["corrected_p"] >= (3 - surer) * alone["resampled_p"]
     assert among["reads"] == "open" and among["p"] == alone["p"]
-    shown = next(row for row in product.printed.shown() if row[2] == "LS − one-hot")
+    shown = next(row for row in rendering.printed.shown() if row[2] == "LS − one-hot")
     assert shown[6] == f"{among['corrected_p']:.3f}"
 
 

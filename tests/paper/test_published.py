@@ -6,7 +6,7 @@ import pytest
 
 from postel.paper.names import BACKBONES, DATASETS, EIGHT_DATASETS
 from postel.paper.published import published, published_main
-from postel.paper.questions import Options
+from postel.paper.requests import Options
 from postel.paper.target import find_target
 
 
@@ -73,7 +73,7 @@ def test_the_mean_number_of_rounds_is_not_the_one_in_the_text() -> None:
     ],
 )
 def test_every_carried_figure_has_a_cell(target: str, table: str) -> None:
-    planned = {(cell.variant.slug, cell.dataset) for cell in find_target(target)(Options()).cells}
+    planned = {(cell.variant.slug, cell.dataset) for cell in find_target(target)(Options()).requests}
     slugs = {slug for slug, _ in published(table)}
     ours = {slug for slug, _ in planned} - slugs
     assert {place for place in planned if place[0] in slugs} == set(published(table))
@@ -81,7 +81,7 @@ def test_every_carried_figure_has_a_cell(target: str, table: str) -> None:
 
 
 def test_the_main_table_plans_a_cell_for_every_figure() -> None:
-    cells = find_target("table-main")(Options()).cells
+    cells = find_target("table-main")(Options()).requests
     assert len(cells) == 640
     planned = {(cell.backbone, cell.variant.slug, cell.dataset) for cell in cells}
     ours = {place for place in planned if place[1] in ("postel_as_released", "calibrated")}

@@ -21,8 +21,8 @@ from postel.experiments.store import Store
 from postel.paper import estimate as estimates
 from postel.paper.estimate import estimate, work_of
 from postel.paper.figures.independence import joint_and_product
-from postel.paper.product import write_product
-from postel.paper.questions import Asked, Options, ask
+from postel.paper.rendering import write_rendering
+from postel.paper.requests import CellRequest, Options, request_cells
 from postel.paper.running import run_target
 from postel.paper.table import latex
 from postel.paper.target import find_target, target_names
@@ -77,18 +77,18 @@ def test_every_target_is_tried_here() -> None:
 @pytest.mark.parametrize("name", sorted(COUNTS))
 def test_a_target_runs_and_is_made_again_from_the_store(name: str, shared: Store, tmp_path: Path) -> None:
     target, options = find_target(name), NEEDS.get(name, SMALL)
-    assert len(target(options).cells) == COUNTS[name]
+    assert len(target(options).requests) == COUNTS[name]
     run_target(target(options), shared)
-    product = target(options).render(shared)
-    states = [row["state"] for row in product.values.records() if "state" in row]
-    assert "not run" not in states and product.values.rows
-    assert all(row.get("splits", 1) for row in product.values.records())
+    rendering = target(options).render(shared)
+    states = [row["state"] for row in rendering.values.records() if "state" in row]
+    assert "not run" not in states and rendering.values.rows
+    assert all(row.get("splits", 1) for row in rendering.values.records())
     rows = len(shared)
     run_target(target(options), shared)
     assert len(shared) == rows  # nothing is run twice
     again = target(options).render(Store(shared.path))
-    assert again.values.rows == product.values.rows
-    written = write_product(again, tmp_path)
+    assert again.values.rows == rendering.values.rows
+    written = write_rendering(again, tmp_path)
     assert {path.suffix for path in written} >= {".txt", ".md", ".csv", ".tex"}
     assert balanced((tmp_path / f"{name}.tex").read_text())
     pictures = [path for path in written if path.suffix in (".png", ".svg")]
@@ -100,8 +100,8 @@ def test_a_target_runs_and_is_made_again_from_the_store(name: str, shared: Store
 @pytest.mark.parametrize("name", sorted(COUNTS))
 def test_an_empty_store_gives_a_product_that_says_so(name: str, tmp_path: Path) -> None:
     target = find_target(name)
-    product = target(SMALL).render(Store(tmp_path / "empty.sqlite"))
-    write_product(product, tmp_path)
+    rendering = target(SMALL).render(Store(tmp_path / "empty.sqlite"))
+    write_rendering(rendering, tmp_path)
     if name not in ("figure-toy", "figure-sals", "figure-independence", "figure-neighbors"):
         assert "not run" in (tmp_path / f"{name}.txt").read_text()
 
@@ -242,8 +242,8 @@ def test_an_unknown_target_is_answered_with_near_ones() -> None:
         find_target("table-mian")
 
 
-def _asked(variant: Variant, budget: str) -> Asked:
-    return ask(Options(budget=budget), ["cora"], ["gcn"], [variant])[0]
+def _request(variant: Variant, budget: str) -> CellRequest:
+    return request_cells(Options(budget=budget), ["cora"], ["gcn"], [variant])[0]
 
 
 def _fixed_rate(dataset: str, backbone: str) -> Rate:
@@ -258,7 +258,7 @@ def test_the_estimate_counts_runs_and_learns_from_rows(tmp_path: Path, monkeypat
     store = Store(tmp_path / "rows.sqlite")
     cells = find_target("table-main")(
         Options(datasets=("karate",), backbones=("gcn",), methods=("ls", "postel"))
-    ).cells
+    ).requests
     before = estimate(cells, store, 1, _fixed_rate)
     work = [work_of(cell) for cell in cells]
     assert (before.cells, before.done, before.runs) == (2, 0, sum(one.runs for one in work))
@@ -270,9 +270,9 @@ def test_the_estimate_counts_runs_and_learns_from_rows(tmp_path: Path, monkeypat
     )
     stand_in = estimate(cells, store, 1, lambda *_: Rate(0.01, True, "2026-01-31"))
     assert "on random graphs of the published size on 2026-01-31 for 1 whose dataset is not" in stand_in.how
-    assert work_of(_asked(LS, "grid")).runs == 72 * 10
-    assert work_of(_asked(POSTEL, "30m")).minutes == 30.0
-    assert work_of(_asked(POSTEL, "400")).trainings <= 400
+    assert work_of(_request(LS, "grid")).runs == 72 * 10
+    assert work_of(_request(POSTEL, "30m")).minutes == 30.0
+    assert work_of(_request(POSTEL, "400")).trainings <= 400
     small = find_target("table-main")(replace(SMALL, backbones=("gcn",), methods=("ls",)))
     run_target(small, store)
     after = estimate(cells, store, 2, _never)
@@ -281,7 +281,7 @@ def test_the_estimate_counts_runs_and_learns_from_rows(tmp_path: Path, monkeypat
     monkeypatch.setattr(estimates, "provenance", lambda: {"host": "another"})
     assert estimate(cells, store, 1, _fixed_rate).seconds == pytest.approx(before.seconds)
     monkeypatch.undo()
-    done = estimate(small.cells, store, 1, _never)
+    done = estimate(small.requests, store, 1, _never)
     assert (done.done, done.runs, done.seconds) == (1, 0, 0.0)
 
 
@@ -297,13 +297,13 @@ def test_searches_on_other_splits_are_other_cells_and_never_compared_in_silence(
     }
 
     def budgets(**changes: Any) -> list[str]:
-        product = target(Options(**asked, **changes)).render(store)
-        return [record["budget"] for record in product.values.records()]
+        rendering = target(Options(**asked, **changes)).render(store)
+        return [record["budget"] for record in rendering.values.records()]
 
     run_target(target(Options(**asked, methods=("ls",), search_splits=1)), store, _quiet())
     (one,) = budgets(methods=("ls",))  # left open, so what there is is shown
     assert "8 trainings: " in one and "on 4 splits" not in one
-    assert estimate(target(Options(**asked, methods=("ls",))).cells, store, 1, _fixed_rate).done == 0
+    assert estimate(target(Options(**asked, methods=("ls",))).requests, store, 1, _fixed_rate).done == 0
     run_target(target(Options(**asked, methods=("ls", "als"))), store, _quiet())
     assert all("on 4 splits" in text for text in budgets(methods=("ls", "als")))
     assert budgets(methods=("ls", "als"), search_splits=1) == [one, None]
@@ -351,15 +351,15 @@ def test_products_run_in_batches_on_a_graph_in_ogbs_layout(products: Path, store
     options = Options(data_root=str(products), splits=2, max_epochs=20)
     target = find_target("table-products")
     run_target(target(options), store)
-    product = target(options).render(store)
-    rows = {(row["method"], row["what"]): row for row in product.values.records()}
+    rendering = target(options).render(store)
+    rows = {(row["method"], row["what"]): row for row in rendering.values.records()}
     assert rows["PosteL", "accuracy, %"]["ours"] > 90 and rows["PosteL", "accuracy, %"]["paper"] == 81.20
     assert rows["one-hot", "accuracy, %"]["n"] == 2 and rows["ALS", "accuracy, %"]["state"] == "not run"
     assert rows["–", "soft labels of PosteL, s"]["ours"] > 0 and rows["–", "one epoch, s"]["ours"] > 0
     # Another graph than the paper's: its figures stand beside, but there is no difference to speak of.
     assert {row["difference"] for row in rows.values()} == {None}
-    assert any("90 nodes" in note for note in product.printed.notes)
-    assert balanced(latex(product.printed, "tab:x"))
+    assert any("90 nodes" in note for note in rendering.printed.notes)
+    assert balanced(latex(rendering.printed, "tab:x"))
 
 
 def test_without_the_data_it_is_told_how_to_get_them(products: Path, store: Store, tmp_path: Path) -> None:

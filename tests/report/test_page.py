@@ -21,8 +21,8 @@ from postel.experiments.running.executor import run_all
 from postel.experiments.spec import MethodSpec
 from postel.experiments.store import Store
 from postel.experiments.store.reader import Reader, Study, read_study
-from postel.paper.lines import lines_of
-from postel.paper.variants import title_of
+from postel.paper.compared import compare_cells
+from postel.paper.variants import variant_of
 from postel.report.grid import grids_of, standings_of
 from postel.report.page import Page, check_page_name
 from postel.report.pictures import comparison_pictures, pictures_in
@@ -71,7 +71,7 @@ def test_collapse_and_the_majority_class_are_marked_on_both_sides(cells: list[Ce
 
 
 def test_differences_are_paired_with_one_hot_of_the_same_budget_only(cells: list[Cell]) -> None:
-    lines = lines_of([*cells, cell("texas", "gcn", "uniform", trials=64)])
+    lines = compare_cells([*cells, cell("texas", "gcn", "uniform", trials=64)])
     of = {
         (line.cell.question.dataset, line.cell.question.method.name, line.cell.question.budget.amount): line
         for line in lines
@@ -79,7 +79,7 @@ def test_differences_are_paired_with_one_hot_of_the_same_budget_only(cells: list
     assert of["texas", "uniform", 64].gain is None
     same = of["texas", "uniform", 16]
     assert same.gain is not None
-    assert same.gain.mean == pytest.approx(same.score.mean - of["texas", "one_hot", 16].score.mean)
+    assert same.gain.mean == pytest.approx(same.cell.accuracy.mean - of["texas", "one_hot", 16].cell.accuracy.mean)
     assert of["cornell", "sals", 16].verdict == "worse"  # 7.5 points below on every split, in the paper too
 
 
@@ -99,7 +99,7 @@ def test_what_was_fixed_before_a_search_names_the_variant_and_has_no_figure_of_t
 
 
 def test_standings_count_what_the_cells_say(cells: list[Cell]) -> None:
-    standings = {one.title: one for one in standings_of(lines_of(cells))}
+    standings = {one.title: one for one in standings_of(compare_cells(cells))}
     assert list(standings) == ["LS", "KD", "SALS", "ALS", "PosteL"]
     assert [len(standings[name].lines) for name in ("KD", "SALS")] == [1, 2] and standings["PosteL"].collapsed == 1
     assert standings["LS"].paper_gain == pytest.approx((77.87 - 77.38 + 67.87 - 65.90) / 2)
@@ -118,11 +118,11 @@ def test_runs_alone_make_cells_and_trials_of_searches_do_not(cells: list[Cell], 
     study = Reader(store).study()
     assert study.trials == 1 and len(study.rows) == 110 + 5
     made_of_runs = [one for one in study.cells if not one.target]
-    assert [(one.question.dataset, title_of(one.question), len(one.rows)) for one in made_of_runs] == [
+    assert [(one.question.dataset, variant_of(one.question).label, len(one.rows)) for one in made_of_runs] == [
         ("karate", "one-hot", 2),
         ("karate", "LS (epsilon=0.3)", 2),
     ]
-    main, given = grids_of(lines_of(study.cells))
+    main, given = grids_of(compare_cells(study.cells))
     assert (main.title, given.title, given.has_paper) == ("Main table", "Comparisons at given settings", False)
     # Curves are most of the bytes: those of one row per cell are enough.
     assert all(one.rows[0].rounds and not one.rows[-1].rounds for one in study.cells)
@@ -175,9 +175,9 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Study:
 def test_a_real_store_of_a_comparison(compared: Study) -> None:
     page = Page(compared)
     titles = ["one-hot", "SALS", "PosteL (alpha=0.6, 1 round of pseudo-labels)"]
-    assert [line.title for line in page.lines] == titles
+    assert [line.variant.label for line in page.lines] == titles
     accuracies = [one.percent("accuracy") for one in compared.rows if one.spec.method.name == "postel"]
-    assert page.lines[2].score.mean == pytest.approx(sum(accuracies) / 2)
+    assert page.lines[2].cell.accuracy.mean == pytest.approx(sum(accuracies) / 2)
     details = embedded_details(page.html())
     assert details[2]["command"].startswith("postel compare karate -m one_hot -m postel:alpha=0.6 --backbone gcn")
     assert details[2]["curves"]["loss"]["val"] and details[2]["matrices"]

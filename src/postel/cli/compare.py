@@ -170,21 +170,21 @@ def print_comparison(cells: Sequence[Cell]) -> None:
     from rich.text import Text
 
     from postel.cli.console import out, plus_minus, print_table, with_sign
-    from postel.paper.lines import lines_of
+    from postel.paper.compared import compare_cells
 
     rows: list[list[str | Text]] = []
-    for line in lines_of(cells):
+    for line in compare_cells(cells):
         cell, name = line.cell, Text(line.cell.chosen.method.label)
         if cell.collapsed:
-            name.append(f" (one class in {cell.collapsed} of {line.score.splits})", "bold")
+            name.append(f" (one class in {cell.collapsed} of {cell.accuracy.splits})", "bold")
         scores = [plus_minus(cell.score(metric).interval) for metric in ("accuracy", "macro_f1", "ece")]
         gain = [with_sign(line.gain.interval), f"{line.gain.corrected:.3f}"] if line.gain else ["–", "–"]
         work = [f"{cell.mean('improved_rounds'):.1f}/{cell.mean('trainings'):.1f}", f"{cell.mean('seconds'):.1f}"]
         rows.append([name, *scores, *gain, *work])
     rows.append(["majority class", plus_minus(cells[0].score("majority").interval), *[""] * 6])
     columns = ["method", "accuracy", "macro-F1", "cal.err.", "against one-hot", "p", "rounds", "s"]
-    asked, splits = cells[0].question, cells[0].accuracy.splits
-    print_table(f"{asked.dataset}: {asked.backbone}, {splits} {asked.protocol} splits, %", columns, rows)
+    question, splits = cells[0].question, cells[0].accuracy.splits
+    print_table(f"{question.dataset}: {question.backbone}, {splits} {question.protocol} splits, %", columns, rows)
     out.print(
         "± and brackets: 95 % bootstrap interval; p: of the paired difference, corrected for nodes that splits "
         "share and for the number of lines; rounds: of pseudo-labelling that helped / trainings",
@@ -200,10 +200,10 @@ def comparison_values(cells: Sequence[Cell]) -> dict[str, Any]:
     """
     from dataclasses import asdict
 
-    from postel.paper.lines import lines_of
+    from postel.paper.compared import compare_cells
 
     methods = []
-    for line in lines_of(cells):
+    for line in compare_cells(cells):
         cell, method = line.cell, line.cell.chosen.method
         scores = {name: asdict(cell.score(name).interval) for name in ("accuracy", "macro_f1", "ece")}
         means = {name: cell.mean(name) for name in ("improved_rounds", "trainings", "seconds")}
@@ -211,7 +211,7 @@ def comparison_values(cells: Sequence[Cell]) -> dict[str, Any]:
             {
                 "label": method.label,
                 "method": method.model_dump(mode="json"),
-                "splits": line.score.splits,
+                "splits": cell.accuracy.splits,
                 **scores,
                 "difference": {**asdict(line.gain.difference), **_reading(line.gain)} if line.gain else None,
                 "collapsed": cell.collapsed,
@@ -219,10 +219,10 @@ def comparison_values(cells: Sequence[Cell]) -> dict[str, Any]:
                 "has_collapsed": cell.has_collapsed,
             }
         )
-    asked = cells[0].question
+    question = cells[0].question
     names = ("dataset", "fingerprint", "protocol", "recipe", "backbone")
     return {
-        **{name: getattr(asked, name) for name in names},
+        **{name: getattr(question, name) for name in names},
         "settings": cells[0].chosen.training(),
         "majority": asdict(cells[0].score("majority").interval),
         "methods": methods,
@@ -243,12 +243,14 @@ def _write(path: Path, study: Study, data_root: str | None) -> None:
     from postel.report.pictures import comparison_pictures
     from postel.report.plots import overview_figure
 
-    asked = study.cells[0].question
-    all_labels = diagnose(asked.dataset, None, data_root=data_root, recipe=asked.recipe).all_labels.conditional
+    question = study.cells[0].question
+    all_labels = diagnose(
+        question.dataset, None, data_root=data_root, recipe=question.recipe
+    ).all_labels.conditional
     if path.suffix.lower() != ".html":
         save(overview_figure(study.cells, all_labels), path)
         return
     pictures = comparison_pictures(study.cells, all_labels)
     command = " ".join(["postel", *sys.argv[1:]])
-    page = Page(study, f"Soft labels on {asked.dataset}", pictures=pictures, command=command)
+    page = Page(study, f"Soft labels on {question.dataset}", pictures=pictures, command=command)
     write_text(path, page.html())

@@ -54,7 +54,7 @@ def refuse_settings(context: typer.Context) -> None:
             raise InputError(f"--from says what to train; leave out {spelled}, or name a graph instead of --from")
 
 
-def kept_run(
+def stored_run(
     path: Path, key: str | None, ways: dict[str, Any]
 ) -> tuple[RunSpec, dict[str, Any] | None, dict[str, Any]]:
     """Read the run that a user wants again.

@@ -14,8 +14,8 @@ from postel.cli import options, words
 if TYPE_CHECKING:
     from postel.experiments.rows import Row
     from postel.experiments.store import Store
-    from postel.paper.product import Product
-    from postel.paper.questions import Asked, Options
+    from postel.paper.rendering import Rendering
+    from postel.paper.requests import CellRequest, Options
     from postel.paper.target import Target, Watch
 
 ListOption = list[str] | None
@@ -91,7 +91,7 @@ def reproduce(
     from postel.cli.console import print_json
     from postel.errors import InputError
     from postel.experiments.store.folder import open_results
-    from postel.paper.product import check_place, write_product
+    from postel.paper.rendering import check_place, write_rendering
     from postel.paper.target import find_target
 
     if name is None:
@@ -110,15 +110,15 @@ def reproduce(
     results = open_results(store)
     if not render_only:
         _run(target, results, quiet=as_json)
-    product = target.render(results)
-    written = write_product(product, out, overwrite=overwrite)
+    rendering = target.render(results)
+    written = write_rendering(rendering, out, overwrite=overwrite)
     if as_json:
         files = [str(path) for path in written]
         print_json(
-            {"name": target.name, "rows": product.values.records(), "notes": _notes(product), "files": files}
+            {"name": target.name, "rows": rendering.values.records(), "notes": _notes(rendering), "files": files}
         )
         return
-    _print(product)
+    _print(rendering)
     kinds = ", ".join(path.name for path in written)
     screen.print(f"in {out}: {kinds}", style="dim")
 
@@ -132,7 +132,7 @@ def chosen_options(values: Mapping[str, Any]) -> Options:
     from dataclasses import fields
 
     from postel.cli.words import listed
-    from postel.paper.questions import Options
+    from postel.paper.requests import Options
 
     lists = {name: listed(values[name]) for name in ("datasets", "backbones", "methods")}
     return Options(**{**{field.name: values[field.name] for field in fields(Options)}, **lists})
@@ -157,7 +157,7 @@ def _tell_plan(target: Target, path: Path, as_json: bool) -> None:
     from postel.experiments.rates import EpochRates
     from postel.paper.estimate import estimate
 
-    cells, workers = target.cells, target.options.workers
+    cells, workers = target.requests, target.options.workers
     with _store_or_none(path) as results, notes.status("reading what is there") as status:
 
         def on_measure(dataset: str, backbone: str) -> None:
@@ -252,8 +252,8 @@ def _watched(quiet: bool) -> Iterator[Watch]:
     with Progress(*columns, console=notes, disable=quiet, transient=True) as progress:
         bar = progress.add_task("starting", total=None, runs=0)
 
-        def on_cell(number: int, total: int, asked: Asked) -> None:
-            description = f"{asked.dataset}, {asked.backbone}, {asked.variant.label}"
+        def on_cell(number: int, total: int, request: CellRequest) -> None:
+            description = f"{request.dataset}, {request.backbone}, {request.variant.label}"
             progress.update(bar, description=description, completed=number, total=total)
 
         def on_row(row: Row) -> None:
@@ -267,15 +267,15 @@ def _watched(quiet: bool) -> Iterator[Watch]:
         yield Watch(on_cell, on_row, on_step)
 
 
-def _notes(product: Product) -> list[str]:
-    return list(product.printed.notes)
+def _notes(rendering: Rendering) -> list[str]:
+    return list(rendering.printed.notes)
 
 
-def _print(product: Product) -> None:
+def _print(rendering: Rendering) -> None:
     from postel.cli.console import out as screen
     from postel.cli.console import print_table
 
-    table: Any = product.printed
+    table: Any = rendering.printed
     left = sum(column.left for column in table.columns[:4])
     print_table(table.title, table.header, table.shown(), left=left)
     for note in table.notes:

@@ -69,7 +69,7 @@ def train(
     """
     from postel.cli.console import notes, print_json, print_table
     from postel.cli.console import out as screen
-    from postel.cli.repeating import kept_run, refuse_settings, ways_of
+    from postel.cli.repeating import refuse_settings, stored_run, ways_of
     from postel.errors import InputError
     from postel.experiments.graphs import run_fingerprint
     from postel.experiments.running.execute import alone_on_one_thread, classifier_of, load_data, row_of
@@ -84,7 +84,7 @@ def train(
     ways = ways_of(batch_size, device)
     if repeated is not None:
         refuse_settings(context)
-        spec, before, ways = kept_run(repeated, key, ways)
+        spec, before, ways = stored_run(repeated, key, ways)
     elif dataset is None:
         raise InputError("name a graph to train on, or a run to repeat with --from")
     else:

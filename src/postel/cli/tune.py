@@ -136,8 +136,8 @@ def _print(cells: Sequence[Cell], reason: str) -> None:
         validation = f"{100 * found['accuracy']:.2f} ±{100 * found['error']:.2f}"
         test = [plus_minus(cell.score(name).interval) if cell.rows else "–" for name in ("accuracy", "macro_f1")]
         lines.append([chosen.method.label, " ".join(setting), cell.spent.text, validation, *test])
-    asked = cells[0].question
-    title = f"{asked.dataset}: {asked.backbone}, {len(asked.splits)} {asked.protocol} splits, %"
+    question = cells[0].question
+    title = f"{question.dataset}: {question.backbone}, {len(question.splits)} {question.protocol} splits, %"
     print_table(title, ["method", "setting", "budget", "validation", "test acc.", "macro-F1"], lines, left=3)
     out.print(reason)
     out.print(

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
-from postel.experiments.results import Cell
-from postel.experiments.scores import Gain
 from postel.experiments.store.reader import Reader
+from postel.paper.compared import COLLAPSE_NOTE, ComparedCell
 from postel.paper.names import backbone_label, dataset_label
-from postel.paper.product import Product
 from postel.paper.published import Published, published
-from postel.paper.questions import Asked
+from postel.paper.rendering import Rendering
+from postel.paper.requests import CellRequest
 from postel.paper.table import NOTHING, Table, decimals, numbers, texts
 from postel.paper.target import Target
-
-NOT_RUN = "not run"
-COLLAPSED = "†"
-COLLAPSE_NOTE = f"{COLLAPSED} most of its models predict one class for every test node."
+from postel.paper.variants import BASELINE
 
 _NOTE = (
     "Test accuracy in percent; ±: larger side of the 95 % bootstrap interval over 1000 resamples, as the paper's "
@@ -29,56 +24,12 @@ _VALUES = (
     "backbone method variant dataset protocol state ours ours_side low high paper paper_side difference "
     "splits collapsed_splits majority over_one_hot paper_over_one_hot budget"
 )
+_READABLE = (
+    *texts("backbone", "method", "dataset"),
+    *numbers("ours", "95 %", "paper", "difference", "n"),
+    *texts("budget"),
+)
 _SIGNED = decimals(2, signed=True)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One place of a table of accuracies.
-
-    Args:
-        asked: What was asked.
-        cell: Our answer, with rows; None if it was not run.
-        paper: The paper's figure; None if it has none.
-    """
-
-    asked: Asked
-    cell: Cell | None
-    paper: Published | None
-
-    @property
-    def difference(self) -> float | None:
-        """Ours less the paper's."""
-        return self.cell.accuracy.interval.mean - self.paper.value if self.cell and self.paper else None
-
-    @property
-    def text(self) -> str:
-        """Ours: mean ± larger side, with the mark of a collapse."""
-        if self.cell is None:
-            return NOT_RUN
-        score, mark = self.cell.accuracy, COLLAPSED if self.cell.has_collapsed else ""
-        return f"{score.interval.mean:.2f}{'' if score.interval.single else f' ±{score.paper_side:.2f}'}{mark}"
-
-    @property
-    def paper_text(self) -> str:
-        """The paper's figure as it prints it."""
-        return NOTHING if self.paper is None else str(self.paper)
-
-    def gain(self, base: Entry) -> Gain | None:
-        """Return what ours gains over another entry on the splits that both have; None if one was not run.
-
-        Args:
-            base: The other entry.
-        """
-        return self.cell.accuracy.gain_over(base.cell.accuracy) if self.cell and base.cell else None
-
-    def paper_gain(self, base: Entry) -> float | None:
-        """Return the difference of the paper's figures; None if it lacks one.
-
-        Args:
-            base: The other entry.
-        """
-        return self.paper.value - base.paper.value if self.paper and base.paper else None
 
 
 class AccuracyTable(Target):
@@ -86,118 +37,118 @@ class AccuracyTable(Target):
 
     notes: ClassVar[tuple[str, ...]] = ()
 
-    def paper(self, asked: Asked) -> Published | None:
-        """Return the paper's figure for a question of the table; None if it has none.
+    def paper(self, request: CellRequest) -> Published | None:
+        """Return the paper's figure for a cell of the table; None if it has none.
 
         Args:
-            asked: The question.
+            request: The cell.
         """
         return None
 
-    def entries(self, reader: Reader) -> list[Entry]:
-        """Return an entry for each of its questions.
+    def entries(self, reader: Reader) -> list[ComparedCell]:
+        """Return our cells beside the paper's figures, each compared with one-hot labels at its place.
 
         Args:
             reader: The store's reader.
         """
-        return [Entry(asked, asked.answer(reader), self.paper(asked)) for asked in self.cells]
+        entries = [request.beside(self.paper(request), reader) for request in self.requests]
+        plain = {entry.place: entry for entry in entries if entry.variant.method == BASELINE}
+        return [entry.against(plain.get(entry.place)) for entry in entries]
 
-    def make(self, reader: Reader) -> Product:
+    def make(self, reader: Reader) -> Rendering:
         """Return the table as values, as lines, and with one column per dataset.
 
         Args:
             reader: The store's reader.
         """
         entries = self.entries(reader)
-        bases = {entry.asked.place: entry for entry in entries if entry.asked.variant.method == "one_hot"}
-        rows = [(entry, _gains(entry, bases.get(entry.asked.place))) for entry in entries]
         notes = (*_notes(entries), *self.notes)
-        return Product(
+        return Rendering(
             self.name,
-            Table(self.title, numbers(*_VALUES.split()), [_values(entry, *gains) for entry, gains in rows]),
+            Table(self.title, numbers(*_VALUES.split()), list(map(_values, entries))),
             Table(self.title, _READABLE, list(map(_readable, entries)), notes),
-            _matrix(self.title, rows, notes),
+            _matrix(self.title, entries, notes),
         )
 
 
 class GcnTable(AccuracyTable):
     """A table of accuracies of GCN, whose figures of the paper are in a file of the table's name."""
 
-    def paper(self, asked: Asked) -> Published | None:
+    def paper(self, request: CellRequest) -> Published | None:
         """Return the paper's figure, by variant and dataset.
 
         Args:
-            asked: The question.
+            request: The cell.
         """
-        if (asked.backbone, asked.question.protocol) != ("gcn", self.protocol or "paper"):
+        if (request.backbone, request.question.protocol) != ("gcn", self.protocol or "paper"):
             return None
         figures = published(self.name.removeprefix("table-").replace("-", "_"))
-        return figures.get((asked.variant.slug, asked.dataset))
+        return figures.get((request.variant.slug, request.dataset))
 
 
-def _gains(entry: Entry, base: Entry | None) -> tuple[float | None, float | None]:
-    if base is None or base is entry:
-        return None, None
-    gain = entry.gain(base)
-    return gain.mean if gain else None, entry.paper_gain(base)
+def by_dataset(title: str, lines: Iterable[tuple[str, str, Mapping[str, str]]], notes: tuple[str, ...]) -> Table:
+    """Return a table with one column per dataset, as the paper's tables are.
+
+    Args:
+        title: Its title.
+        lines: What each line is about, what it shows of that, and its texts by dataset.
+        notes: Notes below it.
+    """
+    lines = list(lines)
+    datasets = list(dict.fromkeys(name for *_, shown in lines for name in shown))
+    rows = [(about, what, *(shown.get(name, NOTHING) for name in datasets)) for about, what, shown in lines]
+    return Table(title, (*texts("method", ""), *numbers(*map(dataset_label, datasets))), rows, notes)
 
 
-def _values(entry: Entry, gain: float | None, paper_gain: float | None) -> tuple[object, ...]:
-    asked, cell, paper = entry.asked, entry.cell, entry.paper
-    head = (asked.backbone, asked.variant.method, asked.variant.slug, asked.dataset, asked.question.protocol)
-    measured: tuple[object, ...] = (NOT_RUN, None, None, None, None)
+def _values(entry: ComparedCell) -> tuple[object, ...]:
+    question, cell, paper, gain = entry.question, entry.answer, entry.paper, entry.gain
+    method = (question.backbone, entry.variant.method, entry.variant.slug)
+    measured: tuple[object, ...] = (None,) * 4
     work: tuple[object, ...] = (0, None, None)
     if cell is not None:
         span = cell.accuracy.interval
-        state = "one class" if cell.has_collapsed else "run"
-        measured = (state, span.mean, cell.accuracy.paper_side, span.low, span.high)
+        measured = (span.mean, cell.accuracy.paper_side, span.low, span.high)
         work = (len(cell.rows), cell.collapsed, cell.majority)
+    head = (*method, question.dataset, question.protocol, entry.state, *measured)
     theirs = (paper.value, paper.side) if paper else (None, None)
-    budget = cell.spent.text if cell else None
-    return (*head, *measured, *theirs, entry.difference, *work, gain, paper_gain, budget)
+    gains = (gain.mean if gain else None, entry.paper_gain)
+    return (*head, *theirs, entry.difference, *work, *gains, cell.spent.text if cell else None)
 
 
-_READABLE = (
-    *texts("backbone", "method", "dataset"),
-    *numbers("ours", "95 %", "paper", "difference", "n"),
-    *texts("budget"),
-)
-
-
-def _readable(entry: Entry) -> tuple[object, ...]:
-    asked, cell = entry.asked, entry.cell
-    names = (backbone_label(asked.backbone), asked.variant.label, dataset_label(asked.dataset))
+def _readable(entry: ComparedCell) -> tuple[object, ...]:
+    question, cell = entry.question, entry.answer
+    names = (backbone_label(question.backbone), entry.variant.label, dataset_label(question.dataset))
     span = cell.accuracy.interval if cell else None
     interval = f"[{span.low:.2f}, {span.high:.2f}]" if span and not span.single else NOTHING
     work = (len(cell.rows), cell.allowance_in_words) if cell else (0, NOTHING)
     return (*names, entry.text, interval, entry.paper_text, _SIGNED(entry.difference), *work)
 
 
-def _matrix(title: str, rows: Sequence[tuple[Entry, tuple[float | None, ...]]], notes: tuple[str, ...]) -> Table:
-    datasets = list(dict.fromkeys(entry.asked.dataset for entry, _ in rows))
-    groups: dict[tuple[str, str], dict[str, tuple[Entry, tuple[float | None, ...]]]] = {}
-    for entry, gains in rows:
-        group = groups.setdefault((entry.asked.backbone, entry.asked.variant.slug), {})
-        group[entry.asked.dataset] = (entry, gains)
-    lines: list[tuple[str, ...]] = []
-    for group in groups.values():
-        some = next(iter(group.values()))[0].asked
-        texts_of: dict[str, Callable[[Entry], str]] = {
-            "ours": lambda entry: entry.text,
-            "paper": lambda entry: entry.paper_text,
-            "difference": lambda entry: _SIGNED(entry.difference),
-        }
-        heads = [f"{backbone_label(some.backbone)}, {some.variant.label}", "", ""]
-        for head, (name, text) in zip(heads, texts_of.items(), strict=True):
-            lines.append((head, name, *(text(group[d][0]) if d in group else NOTHING for d in datasets)))
-        if some.variant.method == "postel" and any(gains[0] is not None for _, gains in group.values()):
-            told = ["{} ({})".format(*map(_SIGNED, group[d][1])) if d in group else NOTHING for d in datasets]
-            lines.append(("", "Δ over one-hot, ours (paper)", *told))
-    return Table(title, (*texts("method", ""), *numbers(*map(dataset_label, datasets))), lines, notes)
+def _matrix(title: str, entries: Sequence[ComparedCell], notes: tuple[str, ...]) -> Table:
+    groups: dict[tuple[str, str], dict[str, ComparedCell]] = {}
+    for entry in entries:
+        groups.setdefault((entry.question.backbone, entry.variant.slug), {})[entry.question.dataset] = entry
+    lines: list[tuple[str, str, dict[str, str]]] = []
+    for (backbone, _), group in groups.items():
+        variant = next(iter(group.values())).variant
+        lines += [
+            (
+                f"{backbone_label(backbone)}, {variant.label}",
+                "ours",
+                {name: one.text for name, one in group.items()},
+            ),
+            ("", "paper", {name: one.paper_text for name, one in group.items()}),
+            ("", "difference", {name: _SIGNED(one.difference) for name, one in group.items()}),
+        ]
+        if variant.method == "postel" and any(one.gain for one in group.values()):
+            gains = {name: (one.gain.mean if one.gain else None, one.paper_gain) for name, one in group.items()}
+            told = {name: "{} ({})".format(*map(_SIGNED, pair)) for name, pair in gains.items()}
+            lines.append(("", "Δ over one-hot, ours (paper)", told))
+    return by_dataset(title, lines, notes)
 
 
-def _notes(entries: Sequence[Entry]) -> list[str]:
-    run = [entry.cell for entry in entries if entry.cell is not None]
+def _notes(entries: Sequence[ComparedCell]) -> list[str]:
+    run = [entry.answer for entry in entries if entry.answer is not None]
     notes = [_NOTE]
     if any(cell.has_collapsed for cell in run):
         notes.append(COLLAPSE_NOTE)

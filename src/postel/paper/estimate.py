@@ -14,7 +14,7 @@ from postel.experiments.search.plan import plan_rungs
 from postel.experiments.search.spaces import size_of, space_of
 from postel.experiments.spec import RunSpec
 from postel.experiments.store import Store
-from postel.paper.questions import FIXED, Asked
+from postel.paper.requests import FIXED, CellRequest
 
 #: Rounds that helped, on average, in the paper's table of them; one more is trained and thrown away.
 ROUNDS = 1.28
@@ -46,7 +46,7 @@ class Estimate:
     how: str
 
 
-def estimate(cells: Sequence[Asked], store: Store, workers: int, rates: Rates) -> Estimate:
+def estimate(cells: Sequence[CellRequest], store: Store, workers: int, rates: Rates) -> Estimate:
     """Estimate what is left to do of some cells, and how long that takes on this machine.
 
     A run is one split of one setting; with pseudo-labels or a teacher it takes several trainings.
@@ -68,12 +68,12 @@ def estimate(cells: Sequence[Asked], store: Store, workers: int, rates: Rates) -
     seconds = 0.0
     sources: dict[tuple[str, str], Rate | None] = {}
     guessed = set()
-    for asked in cells:
-        if asked.base is None and any(map(asked.is_done_by, known)):
+    for request in cells:
+        if request.base is None and any(map(request.is_done_by, known)):
             done += 1
             continue
-        work = work_of(asked)
-        place = (asked.dataset, asked.backbone)
+        work = work_of(request)
+        place = (request.dataset, request.backbone)
         epoch, epochs = seen.get(place, (None, None))
         if place not in sources:
             sources[place] = rates(*place) if epoch is None else None
@@ -82,7 +82,7 @@ def estimate(cells: Sequence[Asked], store: Store, workers: int, rates: Rates) -
         if epochs is None:
             epochs = _EPOCHS
             guessed.add(place)
-        epochs = min(epochs, asked.question.fixed.get("max_epochs", epochs))
+        epochs = min(epochs, request.question.fixed.get("max_epochs", epochs))
         runs += work.runs
         trainings += round(work.trainings)
         seconds += work.trainings * epochs * epoch / workers + 60 * work.minutes
@@ -104,26 +104,26 @@ class Work:
     minutes: float = 0.0
 
 
-def work_of(asked: Asked) -> Work:
+def work_of(request: CellRequest) -> Work:
     """Estimate what the search for an answer and the runs of the chosen setting take.
 
     Args:
-        asked: What is asked, and the budget to spend.
+        request: What is asked, and the budget to spend.
 
     Example:
-        >>> from postel.paper.questions import Options, ask
+        >>> from postel.paper.requests import Options, request_cells
         >>> from postel.paper.variants import LS, ONE_HOT, POSTEL
-        >>> cells = ask(Options(budget="400"), ["cora"], ["gcn"], [ONE_HOT, LS, POSTEL])
-        >>> [work_of(asked).runs for asked in cells]
+        >>> cells = request_cells(Options(budget="400"), ["cora"], ["gcn"], [ONE_HOT, LS, POSTEL])
+        >>> [work_of(request).runs for request in cells]
         [80, 237, 309]
     """
-    budget, question, takes = asked.budget, asked.question, trainings_of(asked)
+    budget, question, takes = request.budget, request.question, trainings_of(request)
     splits = len(question.splits)
-    if budget == FIXED or asked.base is not None:
+    if budget == FIXED or request.base is not None:
         return Work(splits, splits * takes)
     if budget.kind == "minutes":
         return Work(0, 0, budget.amount)
-    searched = asked.search_splits(splits)
+    searched = request.search_splits(splits)
     each = 2 if question.method.name == "distillation" else 1
     plan = plan_rungs(
         size_of(space_of(question.backbone, question.method, question.fixed)),
@@ -138,20 +138,21 @@ def work_of(asked: Asked) -> Work:
     return Work(plan.runs + rest, plan.trainings(each) + rest * takes)
 
 
-def trainings_of(asked: Asked) -> float:
+def trainings_of(request: CellRequest) -> float:
     """Return how many trainings a run takes, on average.
 
     Args:
-        asked: What is asked.
+        request: What is asked.
 
     Example:
-        >>> from postel.paper.questions import Options, ask
+        >>> from postel.paper.requests import Options, request_cells
         >>> from postel.paper.variants import KD, POSTEL, POSTEL_ONE_ROUND
-        >>> [trainings_of(one) for one in ask(Options(), ["cora"], ["gcn"], [KD, POSTEL_ONE_ROUND, POSTEL])]
+        >>> requests = request_cells(Options(), ["cora"], ["gcn"], [KD, POSTEL_ONE_ROUND, POSTEL])
+        >>> [trainings_of(request) for request in requests]
         [2.0, 2.0, 3.28]
     """
-    rounds = asked.question.pseudo_labels
-    if asked.question.method.name == "distillation":
+    rounds = request.question.pseudo_labels
+    if request.question.method.name == "distillation":
         return 2.0
     return round(2 + ROUNDS, 2) if rounds is True else 1.0 + rounds
 

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from postel.experiments.results import Cell
-from postel.experiments.scores import Gain, corrected_gains
+from postel.experiments.results import Question
 from postel.experiments.store.reader import Reader
-from postel.paper.accuracy import NOT_RUN
+from postel.paper.compared import ComparedCell, corrected
 from postel.paper.names import backbone_label, dataset_label
-from postel.paper.product import Product
-from postel.paper.questions import PUBLISHED_NOTE, Asked, Options, ask
-from postel.paper.table import NOTHING, Table, numbers, texts
+from postel.paper.rendering import Rendering
+from postel.paper.requests import PUBLISHED_NOTE, CellRequest, Options, request_cells
+from postel.paper.table import NOT_RUN, NOTHING, Table, numbers, texts
 from postel.paper.target import Target
 from postel.paper.variants import BASELINE
 
@@ -41,7 +40,7 @@ class PairedTable(Target):
     def graphs(self) -> Mapping[str, tuple[str, ...]]:
         """Return the datasets by protocol."""
 
-    def questions(self, options: Options) -> list[Asked]:
+    def make_requests(self, options: Options) -> list[CellRequest]:
         """Return a question for every method and network on every graph under its protocol.
 
         Args:
@@ -51,39 +50,40 @@ class PairedTable(Target):
         variants = options.chosen_variants(self.variants, others=self.any_method)
         backbones = options.chosen_backbones(self.backbones)
         return [
-            asked
+            request
             for protocol, names in self.graphs().items()
-            for asked in ask(options, names, backbones, variants, protocol=protocol, published=True)
+            for request in request_cells(options, names, backbones, variants, protocol=protocol, published=True)
         ]
 
-    def make(self, reader: Reader) -> Product:
+    def make(self, reader: Reader) -> Rendering:
         """Return the table.
 
         Args:
             reader: The store's reader.
         """
-        plain = {_place(asked): asked for asked in self.cells if asked.variant.method == BASELINE}
+        plain = {
+            _place(one.question): one.beside(None, reader)
+            for one in self.requests
+            if one.variant.method == BASELINE
+        }
         lines = [
-            (asked, asked.answer(reader), plain[_place(asked)].answer(reader))
-            for asked in self.cells
-            if asked.variant.method != BASELINE and _place(asked) in plain
+            one.beside(None, reader).against(plain[_place(one.question)])
+            for one in self.requests
+            if one.variant.method != BASELINE and _place(one.question) in plain
         ]
-        gains = corrected_gains(
-            [ours.accuracy.gain_over(theirs.accuracy) if ours and theirs else None for _, ours, theirs in lines]
-        )
-        values = [_line(*line, gain) for line, gain in zip(lines, gains, strict=True)]
-        table = Table(self.title, numbers(*_NAMES.split()), values)
-        return Product(self.name, table, _readable(table, (*_NOTES, *self.notes, PUBLISHED_NOTE)))
+        table = Table(self.title, numbers(*_NAMES.split()), list(map(_line, corrected(lines))))
+        return Rendering(self.name, table, _readable(table, (*_NOTES, *self.notes, PUBLISHED_NOTE)))
 
 
-def _place(asked: Asked) -> tuple[str, str, str]:
-    return asked.dataset, asked.question.protocol, asked.backbone
+def _place(question: Question) -> tuple[str, str, str]:
+    return question.dataset, question.protocol, question.backbone
 
 
-def _line(asked: Asked, ours: Cell | None, theirs: Cell | None, gain: Gain | None) -> tuple[Any, ...]:
-    head = (*_place(asked), asked.variant.label)
-    if ours is None or theirs is None or gain is None:
+def _line(line: ComparedCell) -> tuple[Any, ...]:
+    head, gain = (*_place(line.question), line.variant.label), line.gain
+    if gain is None or line.baseline is None:
         return (*head, NOT_RUN, *[None] * 6, 0, *[None] * (len(_NAMES.split()) - 12))
+    ours, theirs = line.cell, line.baseline.cell
     shared = {row.split for row in ours.rows} & {row.split for row in theirs.rows}
     pairs = [cell.with_rows(row for row in cell.rows if row.split in shared) for cell in (ours, theirs)]
     scores = []

@@ -7,7 +7,7 @@ from postel.experiments.running.executor import run_all
 from postel.experiments.search.stored import tune_dataset
 from postel.experiments.store import Store
 from postel.experiments.store.reader import Reader
-from postel.paper.questions import Asked
+from postel.paper.requests import CellRequest
 from postel.paper.target import Target, Watch
 
 
@@ -26,19 +26,19 @@ def run_target(target: Target, store: Store, watch: Watch | None = None) -> None
 
 
 def _run_cells(target: Target, store: Store, watch: Watch) -> None:
-    searched = [asked for asked in target.cells if asked.base is None]
+    searched = [request for request in target.requests if request.base is None]
     known = [cell for cell in store.cells() if cell.target == target.name]
-    for number, asked in enumerate(searched):
-        watch.on_cell(number, len(target.cells), asked)
-        if not any(map(asked.is_done_by, known)):
-            _run_cell(asked, target, store, watch)
+    for number, request in enumerate(searched):
+        watch.on_cell(number, len(target.requests), request)
+        if not any(map(request.is_done_by, known)):
+            _run_cell(request, target, store, watch)
     reader, specs = Reader(store), []
-    moved = [asked for asked in target.cells if asked.base is not None]
-    for asked in moved:
-        base = asked.base.answer(reader) if asked.base is not None else None
-        specs += [] if base is None else asked.taken_over(base)
+    moved = [request for request in target.requests if request.base is not None]
+    for request in moved:
+        base = request.base.answer(reader) if request.base is not None else None
+        specs += [] if base is None else request.taken_over(base)
     if specs:
-        watch.on_cell(len(searched), len(target.cells), moved[0])
+        watch.on_cell(len(searched), len(target.requests), moved[0])
         options = target.options
         run_all(
             specs,
@@ -50,18 +50,18 @@ def _run_cells(target: Target, store: Store, watch: Watch) -> None:
         )
 
 
-def _run_cell(asked: Asked, target: Target, store: Store, watch: Watch) -> None:
+def _run_cell(request: CellRequest, target: Target, store: Store, watch: Watch) -> None:
     """Search the setting of one cell and run it; if none of its runs succeeds, report that and go on."""
-    failed, question, options = len(store.failures()), asked.question, target.options
+    failed, question, options = len(store.failures()), request.question, target.options
     try:
         tune_dataset(
             question.dataset,
             question.backbone,
-            asked.variant.text,
+            request.variant.text,
             protocol=question.protocol,
             splits=question.splits,
             search_splits=question.search_splits or None,
-            budget=asked.budget,
+            budget=request.budget,
             store=store,
             workers=options.workers,
             scheduler=options.scheduler,

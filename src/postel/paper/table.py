@@ -10,6 +10,8 @@ from typing import Any
 
 #: What is shown where there is no value.
 NOTHING = "–"
+#: What is shown of a cell that was not run.
+NOT_RUN = "not run"
 
 # Rows that fit a page of LaTeX, and columns that fit its width in the usual size.
 _PAGE, _WIDE = 45, 7

@@ -16,10 +16,10 @@ from postel.errors import InputError
 from postel.experiments.budget import Budget
 from postel.experiments.results import Row
 from postel.experiments.store import Store
-from postel.experiments.store.measured import Measurements
+from postel.experiments.store.measurements import Measurements
 from postel.experiments.store.reader import Reader
-from postel.paper.product import Product
-from postel.paper.questions import STANDARD, Asked, Options, ask
+from postel.paper.rendering import Rendering
+from postel.paper.requests import STANDARD, CellRequest, Options, request_cells
 from postel.paper.variants import Variant
 
 #: Names of earlier releases that still work.
@@ -40,7 +40,7 @@ class Watch:
         on_step: Called with a sentence at every other step.
     """
 
-    on_cell: Callable[[int, int, Asked], None] = _ignore
+    on_cell: Callable[[int, int, CellRequest], None] = _ignore
     on_row: Callable[[Row], None] = _ignore
     on_step: Callable[[str], None] = _ignore
 
@@ -50,7 +50,7 @@ class Target(ABC):
 
     A new one is a file in the folder ``tables`` or ``figures`` with a subclass called ``TARGET``; its name is the
     file's. Class attributes declare the cells that it needs; where that is not enough it overrides
-    :meth:`questions`.
+    :meth:`make_requests`.
 
     Args:
         options: The user's options; None for the defaults.
@@ -81,14 +81,14 @@ class Target(ABC):
     def __init__(self, options: Options | None = None) -> None:
         self.options = options or Options()
         #: The cells that it needs, in the order of the table.
-        self.cells = self.questions(self.options)
+        self.requests = self.make_requests(self.options)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The datasets that it is about."""
         return self.options.chosen_datasets(self.datasets)
 
-    def questions(self, options: Options) -> list[Asked]:
+    def make_requests(self, options: Options) -> list[CellRequest]:
         """Return the cells that it needs: one per backbone, method and dataset.
 
         Args:
@@ -107,7 +107,7 @@ class Target(ABC):
                 f"{self.name} is about the {self.protocol} splits, so --protocol must be {self.protocol}, "
                 f"got {options.protocol}"
             )
-        return ask(
+        return request_cells(
             options,
             options.chosen_datasets(self.datasets),
             options.chosen_backbones(self.backbones),
@@ -119,11 +119,11 @@ class Target(ABC):
         )
 
     @property
-    def places(self) -> dict[tuple[str, str], list[Asked]]:
+    def places(self) -> dict[tuple[str, str], list[CellRequest]]:
         """Its cells by network and dataset."""
-        found: dict[tuple[str, str], list[Asked]] = {}
-        for asked in self.cells:
-            found.setdefault(asked.place, []).append(asked)
+        found: dict[tuple[str, str], list[CellRequest]] = {}
+        for request in self.requests:
+            found.setdefault(request.place, []).append(request)
         return found
 
     def measure(self, store: Store, watch: Watch) -> None:
@@ -141,7 +141,7 @@ class Target(ABC):
             if value is not None:
                 Measurements(store).put(self.name, name, value)
 
-    def render(self, store: Store) -> Product:
+    def render(self, store: Store) -> Rendering:
         """Return the table or figure of what is in the store; nothing is run, and what is missing is marked.
 
         Args:
@@ -150,7 +150,7 @@ class Target(ABC):
         return self.make(Reader(store)).with_note(f"Rows: {store.name}.")
 
     @abstractmethod
-    def make(self, reader: Reader) -> Product:
+    def make(self, reader: Reader) -> Rendering:
         """Return the table or figure.
 
         Args:

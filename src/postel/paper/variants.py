@@ -101,7 +101,7 @@ BASELINE = ONE_HOT.method
 METHOD_TITLES = {variant.method: variant.label for variant in SIX}
 
 
-def variant_of(question: Question) -> str:
+def deviations(question: Question) -> str:
     """Return how a method differs from its plain form: the hyper-parameters that were fixed at no default.
 
     Args:
@@ -111,7 +111,7 @@ def variant_of(question: Question) -> str:
         The differences in words; empty for the plain method.
 
     Example:
-        >>> variant_of(Question("cora", "gcn", MethodSpec.parse("postel:beta=0.1"), pseudo_labels=1))
+        >>> deviations(Question("cora", "gcn", MethodSpec.parse("postel:beta=0.1"), pseudo_labels=1))
         'beta=0.1, 1 round of pseudo-labels'
     """
     method = question.method.make()
@@ -123,17 +123,20 @@ def variant_of(question: Question) -> str:
     return ", ".join(parts)
 
 
-def title_of(question: Question) -> str:
-    """Return the title of a method with its variant.
+def variant_of(question: Question) -> Variant:
+    """Return the method of a question as pages call it: by its title, with what differs from its plain form.
 
     Args:
         question: The question.
 
-    Returns:
-        The title.
+    Example:
+        >>> variant_of(Question("cora", "gcn", MethodSpec.parse("ls:epsilon=0.3"))).label
+        'LS (epsilon=0.3)'
     """
-    title, variant = METHOD_TITLES.get(question.method.name, question.method.name), variant_of(question)
-    return f"{title} ({variant})" if variant else title
+    method, differs = question.method, deviations(question)
+    title = METHOD_TITLES.get(method.name, method.name)
+    label = f"{title} ({differs})" if differs else title
+    return Variant(label, label, method.name, method.params, question.pseudo_labels)
 
 
 def pseudo_labels_in_words(rounds: bool | int) -> str:

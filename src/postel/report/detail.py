@@ -6,7 +6,7 @@ from typing import Any
 
 from postel.experiments.results import Cell, Row
 from postel.experiments.spec import RunSpec
-from postel.paper.lines import Line
+from postel.paper.compared import ComparedCell
 from postel.paper.names import backbone_label, dataset_label
 from postel.paper.published import remark
 from postel.paper.variants import pseudo_labels_in_words
@@ -16,7 +16,7 @@ _CURVE_POINTS = 60
 _LARGEST_MATRIX = 20
 
 
-def detail_of(line: Line, store: str) -> dict[str, Any]:
+def detail_of(line: ComparedCell, store: str) -> dict[str, Any]:
     """Return the detail of one cell as plain values.
 
     Args:
@@ -26,9 +26,9 @@ def detail_of(line: Line, store: str) -> dict[str, Any]:
     Returns:
         The values by the names that the page's script reads.
     """
-    cell, question, span = line.cell, line.cell.question, line.score.interval
+    cell, question, span = line.cell, line.question, line.cell.accuracy.interval
     return {
-        "title": f"{dataset_label(question.dataset)} · {backbone_label(question.backbone)} · {line.title}",
+        "title": f"{dataset_label(question.dataset)} · {backbone_label(question.backbone)} · {line.variant.label}",
         "about": f"{question.protocol} splits, {question.recipe} recipe; {cell.spent.text}",
         "warnings": _warnings(line),
         "numbers": _numbers(line),
@@ -145,8 +145,8 @@ def matrices_of(row: Row) -> list[dict[str, Any]]:
     ]
 
 
-def _warnings(line: Line) -> list[str]:
-    cell, question, splits = line.cell, line.cell.question, line.score.splits
+def _warnings(line: ComparedCell) -> list[str]:
+    cell, question, splits = line.cell, line.question, line.cell.accuracy.splits
     warnings = []
     if cell.collapsed:
         warnings.append(f"{cell.collapsed} of {splits} models predict one class for every test node.")
@@ -154,7 +154,7 @@ def _warnings(line: Line) -> list[str]:
         warnings.append(
             f"A constant answer, the majority class, is right in {cell.majority:.2f} %: this does not beat it."
         )
-    if line.paper_is_majority:
+    if line.paper is not None and line.paper.is_majority(cell.majority, splits):
         warnings.append("The paper's figure is, to two decimals, that of always predicting the majority class.")
     if splits == 1:
         warnings.append("One split only: there is no interval and no test.")
@@ -162,8 +162,8 @@ def _warnings(line: Line) -> list[str]:
     return list(filter(None, warnings))
 
 
-def _numbers(line: Line) -> list[tuple[str, str]]:
-    cell, span = line.cell, line.score.interval
+def _numbers(line: ComparedCell) -> list[tuple[str, str]]:
+    cell, span = line.cell, line.cell.accuracy.interval
     paper = [] if line.paper is None else [("the paper's accuracy", f"{line.paper} %".replace("±", "± "))]
     sure = "" if span.single else f" [{span.low:.2f}, {span.high:.2f}]"
     return [
@@ -197,9 +197,9 @@ def _chosen(cell: Cell) -> list[tuple[str, str]]:
     return chosen
 
 
-def _points(line: Line) -> list[list[Any]]:
+def _points(line: ComparedCell) -> list[list[Any]]:
     """Return split, accuracy, accuracy of one-hot labels or None, and whether it collapsed, for every split."""
-    baseline = {} if line.baseline is None else line.baseline.accuracy.by_split
+    baseline = {} if line.baseline is None else line.baseline.cell.accuracy.by_split
     return [
         [
             row.split,
@@ -211,7 +211,7 @@ def _points(line: Line) -> list[list[Any]]:
     ]
 
 
-def _difference(line: Line) -> dict[str, Any] | None:
+def _difference(line: ComparedCell) -> dict[str, Any] | None:
     gain = line.gain
     if gain is None:
         return None

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from postel.experiments.results import Cell
-from postel.paper.lines import Line
+from postel.paper.compared import ComparedCell
 from postel.paper.names import BACKBONES, DATASETS, backbone_label
 from postel.paper.published import Published, published_main
 from postel.paper.target import find_target, target_names
-from postel.paper.variants import BASELINE, METHOD_TITLES
+from postel.paper.variants import METHOD_TITLES
 
 _MAIN = "table-main"
 #: Titles of the studies of a store; a study without one is called by its name.
@@ -29,7 +29,7 @@ class Spot:
         paper_is_majority: Whether the paper's figure is that of a constant prediction.
     """
 
-    line: Line | None
+    line: ComparedCell | None
     paper: Published | None
     best: bool = False
     others: int = 0
@@ -102,7 +102,7 @@ class Grid:
     whole: bool
     columns: list[Column]
     rows: list[GridRow]
-    lines: list[Line]
+    lines: list[ComparedCell]
 
     @property
     def budgets(self) -> list[str]:
@@ -112,7 +112,7 @@ class Grid:
     @property
     def splits(self) -> str:
         """How many splits its means are averaged over, in words."""
-        counts = [line.score.splits for line in self.lines]
+        counts = [line.cell.accuracy.splits for line in self.lines]
         few, many = min(counts), max(counts)
         return f"{many} split{'s' if many > 1 else ''}" if few == many else f"{few} to {many} splits"
 
@@ -130,7 +130,7 @@ class Grid:
     @property
     def backbones_run(self) -> set[str]:
         """The backbones that were run."""
-        return {line.cell.question.backbone for line in self.lines}
+        return {line.question.backbone for line in self.lines}
 
     @property
     def places(self) -> int:
@@ -155,7 +155,7 @@ class Standing:
 
     method: str
     title: str
-    lines: list[Line]
+    lines: list[ComparedCell]
 
     @property
     def gain(self) -> float:
@@ -165,12 +165,7 @@ class Standing:
     @property
     def paper_gains(self) -> list[float]:
         """The gain of the method over one-hot labels in the paper, where the paper has both."""
-        found = []
-        for line in self.lines:
-            base = published_main().get((line.cell.question.backbone, BASELINE, line.cell.question.dataset))
-            if line.paper is not None and base is not None:
-                found.append(line.paper.value - base.value)
-        return found
+        return [line.paper_gain for line in self.lines if line.paper_gain is not None]
 
     @property
     def paper_gain(self) -> float | None:
@@ -194,7 +189,7 @@ class Standing:
         return sum(line.cell.has_collapsed for line in self.lines)
 
 
-def grids_of(lines: Sequence[Line]) -> list[Grid]:
+def grids_of(lines: Sequence[ComparedCell]) -> list[Grid]:
     """Group lines into grids, one per study.
 
     Args:
@@ -203,15 +198,15 @@ def grids_of(lines: Sequence[Line]) -> list[Grid]:
     Returns:
         The grids, the paper's main table first.
     """
-    studies: dict[tuple[str, str, str], list[Line]] = {}
+    studies: dict[tuple[str, str, str], list[ComparedCell]] = {}
     for line in lines:
-        question = line.cell.question
+        question = line.question
         studies.setdefault((line.cell.target, question.protocol, question.recipe), []).append(line)
     ordered = sorted(studies.items(), key=lambda item: (item[0][0] != _MAIN, not item[0][0], item[0]))
     return [_grid(*study, found) for study, found in ordered]
 
 
-def standings_of(lines: Iterable[Line]) -> list[Standing]:
+def standings_of(lines: Iterable[ComparedCell]) -> list[Standing]:
     """Return one standing per method and variant that is compared with one-hot labels somewhere.
 
     Args:
@@ -220,10 +215,10 @@ def standings_of(lines: Iterable[Line]) -> list[Standing]:
     Returns:
         The standings, in the paper's order of methods.
     """
-    by_title: dict[str, list[Line]] = {}
-    for line in sorted(lines, key=lambda line: _method_order(line.cell.question.method.name)):
+    by_title: dict[str, list[ComparedCell]] = {}
+    for line in sorted(lines, key=lambda line: _method_order(line.question.method.name)):
         if line.gain is not None:
-            by_title.setdefault(line.title, []).append(line)
+            by_title.setdefault(line.variant.label, []).append(line)
     return [Standing(found[0].cell.question.method.name, title, found) for title, found in by_title.items()]
 
 
@@ -246,15 +241,15 @@ def allowed(cell: Cell) -> str:
     return f"{limit}, {splits} search split{'s' if splits != 1 else ''}"
 
 
-def _grid(target: str, protocol: str, recipe: str, lines: list[Line]) -> Grid:
+def _grid(target: str, protocol: str, recipe: str, lines: list[ComparedCell]) -> Grid:
     has_paper = any(line.paper for line in lines)
     whole = has_paper and target == _MAIN
-    datasets = _ordered((line.cell.question.dataset for line in lines), DATASETS, whole=whole)
+    datasets = _ordered((line.question.dataset for line in lines), DATASETS, whole=whole)
     columns = [_column(dataset, lines) for dataset in datasets]
     # Of several cells of one method the one with most behind it is shown in the grid; the list below has all.
-    held: dict[tuple[str, str, str], list[Line]] = {}
+    held: dict[tuple[str, str, str], list[ComparedCell]] = {}
     for line in lines:
-        held.setdefault((line.cell.question.backbone, line.title, line.cell.question.dataset), []).append(line)
+        held.setdefault((line.question.backbone, line.variant.label, line.question.dataset), []).append(line)
     rows = []
     for order, (backbone, method, title) in enumerate(_models(lines, whole=whole)):
         plain = has_paper and title == METHOD_TITLES.get(method)
@@ -276,34 +271,34 @@ def _title(target: str) -> str:
     return f"{target}: {find_target(target).title}" if target in target_names() else target
 
 
-def _models(lines: Sequence[Line], *, whole: bool) -> list[tuple[str, str, str]]:
+def _models(lines: Sequence[ComparedCell], *, whole: bool) -> list[tuple[str, str, str]]:
     """Return (backbone, method, title) of every row in the paper's order; all of the paper's with ``whole``."""
     models = []
-    for backbone in _ordered((line.cell.question.backbone for line in lines), BACKBONES, whole=whole):
-        of_backbone = [line for line in lines if line.cell.question.backbone == backbone]
-        run = {(line.cell.question.method.name, line.title) for line in of_backbone}
+    for backbone in _ordered((line.question.backbone for line in lines), BACKBONES, whole=whole):
+        of_backbone = [line for line in lines if line.question.backbone == backbone]
+        run = {(line.question.method.name, line.variant.label) for line in of_backbone}
         found = {*METHOD_TITLES.items(), *run} if whole else run
         in_order = sorted(found, key=lambda model: (_method_order(model[0]), "(" in model[1], model[1]))
         models += [(backbone, method, title) for method, title in in_order]
     return models
 
 
-def _column(dataset: str, lines: Sequence[Line]) -> Column:
+def _column(dataset: str, lines: Sequence[ComparedCell]) -> Column:
     """Return the dataset with the share of its majority class over the most splits that any line has."""
-    found = [line for line in lines if line.cell.question.dataset == dataset]
-    most = max(found, key=lambda line: line.score.splits, default=None)
-    return Column(dataset) if most is None else Column(dataset, most.cell.majority, most.score.splits)
+    found = [line for line in lines if line.question.dataset == dataset]
+    most = max(found, key=lambda line: line.cell.accuracy.splits, default=None)
+    return Column(dataset) if most is None else Column(dataset, most.cell.majority, most.cell.accuracy.splits)
 
 
-def _best(lines: Iterable[Line], backbone: str, dataset: str) -> Line | None:
+def _best(lines: Iterable[ComparedCell], backbone: str, dataset: str) -> ComparedCell | None:
     place = (backbone, dataset)
-    rivals = [line for line in lines if (line.cell.question.backbone, line.cell.question.dataset) == place]
-    return max(rivals, key=lambda line: line.score.mean) if len(rivals) > 1 else None
+    rivals = [line for line in lines if (line.question.backbone, line.question.dataset) == place]
+    return max(rivals, key=lambda line: line.cell.accuracy.mean) if len(rivals) > 1 else None
 
 
-def _weight(line: Line) -> tuple[int, int, int]:
+def _weight(line: ComparedCell) -> tuple[int, int, int]:
     """Return how much is behind a line: splits, then trials; of equals the last one counts most."""
-    return line.score.splits, line.cell.spent.trials, line.number
+    return line.cell.accuracy.splits, line.cell.spent.trials, line.number
 
 
 def _ordered(found: Iterable[str], known: Iterable[str], *, whole: bool) -> list[str]:

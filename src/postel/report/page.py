@@ -11,7 +11,7 @@ from typing import Any
 
 from postel.errors import InputError, require_extra
 from postel.experiments.store.reader import Study
-from postel.paper.lines import Line, lines_of
+from postel.paper.compared import ComparedCell, compare_cells
 from postel.paper.names import backbone_label, dataset_label
 from postel.report.detail import detail_of
 from postel.report.grid import Grid, allowed, grids_of, standings_of
@@ -41,9 +41,9 @@ class Page:
     command: str = ""
 
     @cached_property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[ComparedCell]:
         """One line per cell."""
-        return lines_of(self.study.cells)
+        return compare_cells(self.study.cells)
 
     @cached_property
     def grids(self) -> list[Grid]:

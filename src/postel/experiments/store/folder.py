@@ -19,7 +19,7 @@ from postel.datasets.storage.columns import check_parquet_size
 from postel.errors import InputError, require_extra
 from postel.experiments.results import Cell, Round
 from postel.experiments.store.export import row_of_line, write_lines, write_parquet
-from postel.experiments.store.measured import Measurements
+from postel.experiments.store.measurements import Measurements
 from postel.experiments.store.sqlite import Store
 from postel.files import write_text
 from postel.owners import temporary_folder

@@ -9,7 +9,7 @@ from pathlib import Path
 from postel.errors import InputError
 from postel.experiments.results import Cell, Failure, Question, Row, cells_of_rows
 from postel.experiments.store.folder import open_results
-from postel.experiments.store.measured import Measurements
+from postel.experiments.store.measurements import Measurements
 from postel.experiments.store.sqlite import Store
 
 
@@ -59,7 +59,7 @@ class Reader:
         self._by_topic: dict[str, list[Cell]] = {}
         for cell in self.cells:
             self._by_topic.setdefault(cell.question.topic, []).append(cell)
-        self.measured = Measurements(store)
+        self.measurements = Measurements(store)
 
     def answer(self, question: Question, *, rounds: bool = False) -> Cell | None:
         """Return the best answer to a question: the one with most splits, then the one with the largest search.

@@ -9,8 +9,8 @@ from postel.experiments.store.reader import Reader
 from postel.paper.figures._drawing import draw_class_bars
 from postel.paper.figures.neighbors import all_label_conditional
 from postel.paper.names import dataset_label
-from postel.paper.product import Product
-from postel.paper.questions import FIXED, PUBLISHED_NOTE, Asked, Options
+from postel.paper.rendering import Rendering
+from postel.paper.requests import FIXED, PUBLISHED_NOTE, CellRequest, Options
 from postel.paper.table import Table, numbers, texts
 from postel.paper.target import Target
 from postel.paper.variants import POSTEL
@@ -33,33 +33,35 @@ class FigureConditionals(Target):
     published_settings = True
     per_dataset = staticmethod(all_label_conditional)
 
-    def questions(self, options: Options) -> list[Asked]:
+    def make_requests(self, options: Options) -> list[CellRequest]:
         """Return PosteL's cell of each dataset, with one network: there is one picture per dataset.
 
         Args:
             options: The user's options.
         """
-        asked = super().questions(options)
-        return [one for one in asked if one.backbone == asked[0].backbone]
+        request = super().make_requests(options)
+        return [one for one in request if one.backbone == request[0].backbone]
 
-    def make(self, reader: Reader) -> Product:
+    def make(self, reader: Reader) -> Rendering:
         """Return one picture per dataset, and the distance of each estimate from that of all labels.
 
         Args:
             reader: The store's reader.
         """
         figures, rows = {}, []
-        for asked in self.cells:
-            cell, truth = asked.answer(reader, rounds=True), reader.measured.get(self.name, asked.dataset)
+        for request in self.requests:
+            cell, truth = request.answer(reader, rounds=True), reader.measurements.get(self.name, request.dataset)
             estimates = _estimates(cell.rows[0]) if cell else (None, None)
             matrices = dict(zip(_SOURCES, (*estimates, truth), strict=True))
-            figures[asked.dataset] = _figure(matrices, dataset_label(asked.dataset))
+            figures[request.dataset] = _figure(matrices, dataset_label(request.dataset))
             rows += [
-                (asked.dataset, source, _distance(matrix, truth)) for source, matrix in matrices.items() if matrix
-            ] or [(asked.dataset, "not run", None)]
+                (request.dataset, source, _distance(matrix, truth))
+                for source, matrix in matrices.items()
+                if matrix
+            ] or [(request.dataset, "not run", None)]
         columns = (*texts("dataset", "labels"), *numbers("distance from all labels", places=4))
         note = "Distance: total variation from that of all labels, mean over classes; hatched: the class itself."
-        return Product(self.name, Table(self.title, columns, rows, (note, PUBLISHED_NOTE)), figures=figures)
+        return Rendering(self.name, Table(self.title, columns, rows, (note, PUBLISHED_NOTE)), figures=figures)
 
 
 def _estimates(row: Row) -> tuple[Any, Any]:

@@ -12,7 +12,7 @@ from postel.experiments.store.reader import Reader
 from postel.labels import KnownLabels
 from postel.paper.figures._drawing import mark_not_run
 from postel.paper.names import dataset_label
-from postel.paper.product import Product
+from postel.paper.rendering import Rendering
 from postel.paper.table import Table, numbers, texts
 from postel.paper.target import Target
 from postel.pictures import HEAT, heat_ink, new_figure
@@ -54,7 +54,7 @@ class FigureIndependence(Target):
     datasets = ("pubmed", "cornell")
     per_dataset = staticmethod(joint_and_product)
 
-    def make(self, reader: Reader) -> Product:
+    def make(self, reader: Reader) -> Rendering:
         """Return two heat maps for each dataset, and the numbers.
 
         Args:
@@ -65,7 +65,7 @@ class FigureIndependence(Target):
         rows: Any = figure.subfigures(len(names), 1, squeeze=False)[:, 0]
         lines = []
         for part, name in zip(rows, names, strict=True):
-            found = reader.measured.get(self.name, name)
+            found = reader.measurements.get(self.name, name)
             panels = part.subplots(1, 2)
             if found is None:
                 for axes in panels:
@@ -92,7 +92,7 @@ class FigureIndependence(Target):
             *numbers("difference", places=4, signed=True),
         )
         note = "Pairs of different neighbors of each class-0 node, all labels; total variation 0: Eq. 2 is exact."
-        return Product(self.name, Table(self.title, columns, lines, (note,)), figures={"": figure})
+        return Rendering(self.name, Table(self.title, columns, lines, (note,)), figures={"": figure})
 
 
 def _draw(axes: Any, matrix: list[list[float]], top: float) -> Any:

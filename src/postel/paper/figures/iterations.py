@@ -9,8 +9,8 @@ from postel.experiments.results import Round, Row
 from postel.experiments.store.reader import Reader
 from postel.paper.figures._drawing import mark_not_run
 from postel.paper.names import backbone_label, dataset_label
-from postel.paper.product import Product
-from postel.paper.questions import FIXED, PUBLISHED_NOTE
+from postel.paper.rendering import Rendering
+from postel.paper.requests import FIXED, PUBLISHED_NOTE
 from postel.paper.table import Table, numbers, texts
 from postel.paper.target import Target
 from postel.paper.variants import POSTEL
@@ -30,19 +30,19 @@ class FigureIterations(Target):
     budget = FIXED
     published_settings = True
 
-    def make(self, reader: Reader) -> Product:
+    def make(self, reader: Reader) -> Rendering:
         """Return two panels for each cell, of its split with the most rounds, and the losses of every round.
 
         Args:
             reader: The store's reader.
         """
-        figure = new_figure(9.6, 3.6 * len(self.cells))
-        parts: Any = figure.subfigures(len(self.cells), 1, squeeze=False)[:, 0]
+        figure = new_figure(9.6, 3.6 * len(self.requests))
+        parts: Any = figure.subfigures(len(self.requests), 1, squeeze=False)[:, 0]
         lines: list[tuple[Any, ...]] = []
-        for part, asked in zip(parts, self.cells, strict=True):
+        for part, request in zip(parts, self.requests, strict=True):
             panels = part.subplots(1, 2, sharey=True)
-            cell, head = asked.answer(reader, rounds=True), (asked.dataset, asked.backbone)
-            title = f"{dataset_label(asked.dataset)}, {backbone_label(asked.backbone)}"
+            cell, head = request.answer(reader, rounds=True), (request.dataset, request.backbone)
+            title = f"{dataset_label(request.dataset)}, {backbone_label(request.backbone)}"
             if cell is None:
                 for axes in panels:
                     mark_not_run(axes)
@@ -59,7 +59,7 @@ class FigureIterations(Target):
             *numbers("validation loss", "test loss", places=4),
         )
         table = Table(self.title, columns, lines, (_NOTE, PUBLISHED_NOTE))
-        return Product(self.name, table, figures={"": figure})
+        return Rendering(self.name, table, figures={"": figure})
 
 
 def _line(entry: Round) -> tuple[Any, ...]:

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from postel.experiments.store.reader import Reader
 from postel.paper.figures._drawing import draw_losses, loss_table, set_common_ceiling
 from postel.paper.names import backbone_label, dataset_label
-from postel.paper.product import Product
-from postel.paper.questions import FIXED, PUBLISHED_NOTE
+from postel.paper.rendering import Rendering
+from postel.paper.requests import FIXED, PUBLISHED_NOTE
 from postel.paper.target import Target
 from postel.paper.variants import ONE_HOT, POSTEL, Variant
 from postel.pictures import new_figure
@@ -28,7 +28,7 @@ class FigureLoss(Target):
     budget = FIXED
     published_settings = True
 
-    def make(self, reader: Reader) -> Product:
+    def make(self, reader: Reader) -> Rendering:
         """Return the picture, and the losses at the best epochs.
 
         Args:
@@ -40,11 +40,11 @@ class FigureLoss(Target):
         grid: Any = figure.subplots(len(groups), columns, squeeze=False, sharey="row")
         lines = []
         for panels, ((backbone, dataset), group) in zip(grid, groups.items(), strict=True):
-            cells = [asked.answer(reader, rounds=True) for asked in group]
+            cells = [request.answer(reader, rounds=True) for request in group]
             place = f"{dataset_label(dataset)}, {backbone_label(backbone)}"
-            for axes, asked, cell in zip(panels, group, cells, strict=True):
-                draw_losses(axes, cell, f"{place}: {asked.variant.label}")
-                lines.append((dataset, asked.variant.label, cell))
+            for axes, request, cell in zip(panels, group, cells, strict=True):
+                draw_losses(axes, cell, f"{place}: {request.variant.label}")
+                lines.append((dataset, request.variant.label, cell))
             set_common_ceiling(panels, cells)
             panels[0].set_ylabel("loss")
         for axes in grid[-1]:
@@ -52,7 +52,7 @@ class FigureLoss(Target):
         shown = [found for found in (axes.get_legend_handles_labels() for axes in grid.flat) if found[0]]
         if shown:
             figure.legend(*shown[0], loc="outside upper center", ncols=3, frameon=False, fontsize=11)
-        return Product(self.name, loss_table(self.title, lines, (_NOTE, PUBLISHED_NOTE)), figures={"": figure})
+        return Rendering(self.name, loss_table(self.title, lines, (_NOTE, PUBLISHED_NOTE)), figures={"": figure})
 
 
 TARGET = FigureLoss

@@ -11,7 +11,7 @@ from postel.datasets.diagnosis.measures import contrast
 from postel.experiments.store.reader import Reader
 from postel.paper.figures._drawing import draw_class_bars
 from postel.paper.names import dataset_label
-from postel.paper.product import Product
+from postel.paper.rendering import Rendering
 from postel.paper.table import Table, numbers, texts
 from postel.paper.target import Target
 from postel.pictures import new_figure
@@ -35,13 +35,13 @@ class FigureNeighbors(Target):
     datasets = ("pubmed", "cornell", "actor")
     per_dataset = staticmethod(all_label_conditional)
 
-    def make(self, reader: Reader) -> Product:
+    def make(self, reader: Reader) -> Rendering:
         """Return a row of bars for each dataset, and the numbers.
 
         Args:
             reader: The store's reader.
         """
-        matrices: dict[str, Any] = {name: reader.measured.get(self.name, name) for name in self.names}
+        matrices: dict[str, Any] = {name: reader.measurements.get(self.name, name) for name in self.names}
         figure = new_figure(10.5, 2.3 * len(matrices))
         rows: Any = figure.subfigures(len(matrices), 1, squeeze=False)[:, 0]
         for part, (name, matrix) in zip(rows, matrices.items(), strict=True):
@@ -62,7 +62,7 @@ class FigureNeighbors(Target):
             for m, value in enumerate(values)
         ]
         columns = (*texts("dataset"), *numbers("class", "neighbor's class"), *numbers("probability", places=4))
-        return Product(self.name, Table(self.title, columns, lines, (note,)), figures={"": figure})
+        return Rendering(self.name, Table(self.title, columns, lines, (note,)), figures={"": figure})
 
 
 TARGET = FigureNeighbors

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from postel.experiments.store.reader import Reader
-from postel.paper.product import Product
+from postel.paper.rendering import Rendering
 from postel.paper.table import Table, numbers, texts
 from postel.paper.target import Target
 from postel.theory import compare_with_sals
@@ -16,7 +16,7 @@ class FigureSals(Target):
     name = "figure-sals"
     title = "Soft labels of SALS and PosteL for the same neighbors: share of class 0"
 
-    def make(self, reader: Reader) -> Product:
+    def make(self, reader: Reader) -> Rendering:
         """Return the picture, and the shares of class 0.
 
         Args:
@@ -34,7 +34,7 @@ class FigureSals(Target):
         ]
         names = ("SALS", "PosteL, homophilic", "PosteL, heterophilic")
         columns = (*texts("neighbors"), *numbers(*names, places=4))
-        return Product(self.name, Table(self.title, columns, rows), figures={"": sals_figure()})
+        return Rendering(self.name, Table(self.title, columns, rows), figures={"": sals_figure()})
 
 
 TARGET = FigureSals

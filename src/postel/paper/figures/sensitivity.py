@@ -9,8 +9,8 @@ from postel.experiments.results import Cell
 from postel.experiments.store.reader import Reader
 from postel.paper.figures._drawing import mark_not_run
 from postel.paper.names import backbone_label, dataset_label
-from postel.paper.product import Product
-from postel.paper.questions import FIXED, PUBLISHED_NOTE, Asked, Options
+from postel.paper.rendering import Rendering
+from postel.paper.requests import FIXED, PUBLISHED_NOTE, CellRequest, Options
 from postel.paper.table import Table, numbers, texts
 from postel.paper.target import Target
 from postel.paper.variants import ONE_HOT, POSTEL, Variant
@@ -40,33 +40,33 @@ class FigureSensitivity(Target):
     budget = FIXED
     published_settings = True
 
-    def questions(self, options: Options) -> list[Asked]:
+    def make_requests(self, options: Options) -> list[CellRequest]:
         """Return PosteL's and one-hot's cells, and for every value a point that takes over PosteL's settings.
 
         Args:
             options: The user's options.
         """
         options.chosen_variants(self.variants)  # both are needed, whichever of them was asked for
-        asked = super().questions(replace(options, methods=None))
+        request = super().make_requests(replace(options, methods=None))
         # Points belong to the very cell that they took their settings from: no other search may stand in for it.
-        bases = [replace(one, question=replace(one.question, budget=one.budget)) for one in asked]
+        bases = [replace(one, question=replace(one.question, budget=one.budget)) for one in request]
         return bases + [point for base in bases if base.variant is POSTEL for point in _points(base)]
 
-    def make(self, reader: Reader) -> Product:
+    def make(self, reader: Reader) -> Rendering:
         """Return the picture, and one line per point.
 
         Args:
             reader: The store's reader.
         """
-        plain = [asked for asked in self.cells if asked.variant is ONE_HOT]
+        plain = [request for request in self.requests if request.variant is ONE_HOT]
         columns = min(2, len(plain))
         lines = -(-len(plain) // columns)
         figure = new_figure(5.2 * columns, 3.6 * lines + 0.4)
         grid: Any = figure.subplots(lines, columns, squeeze=False)
         rows: list[tuple[Any, ...]] = []
         for axes, base in zip(grid.flat, plain, strict=False):
-            points = [asked for asked in self.cells if asked.base and asked.place == base.place]
-            found = [(asked, cell) for asked in points if (cell := asked.answer(reader)) is not None]
+            points = [request for request in self.requests if request.base and request.place == base.place]
+            found = [(request, cell) for request in points if (cell := request.answer(reader)) is not None]
             rows += _draw(axes, base, base.answer(reader), found)
             axes.set_title(f"{dataset_label(base.dataset)}, {backbone_label(base.backbone)}", fontsize=12)
         for axes in grid.flat[len(plain) :]:
@@ -80,10 +80,10 @@ class FigureSensitivity(Target):
             *numbers("one class", "n"),
             *texts("budget"),
         )
-        return Product(self.name, Table(self.title, heads, rows, (_NOTE, PUBLISHED_NOTE)), figures={"": figure})
+        return Rendering(self.name, Table(self.title, heads, rows, (_NOTE, PUBLISHED_NOTE)), figures={"": figure})
 
 
-def _points(base: Asked) -> list[Asked]:
+def _points(base: CellRequest) -> list[CellRequest]:
     found = []
     for name, values in SWEEPS.items():
         for value in values:
@@ -93,10 +93,12 @@ def _points(base: Asked) -> list[Asked]:
     return found
 
 
-def _draw(axes: Any, asked: Asked, plain: Cell | None, points: list[tuple[Asked, Cell]]) -> list[tuple[Any, ...]]:
+def _draw(
+    axes: Any, request: CellRequest, plain: Cell | None, points: list[tuple[CellRequest, Cell]]
+) -> list[tuple[Any, ...]]:
     """Draw a panel; its points as lines of the table."""
     axes.spines[["top", "right"]].set_visible(False)
-    head = (asked.dataset, asked.backbone)
+    head = (request.dataset, request.backbone)
     if plain is None:
         mark_not_run(axes)
         return [(*head, "not run", *[None] * 6, 0, None)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from postel.experiments.store.reader import Reader
-from postel.paper.product import Product
+from postel.paper.rendering import Rendering
 from postel.paper.table import Table, numbers, texts
 from postel.paper.target import Target
 from postel.theory import work_through
@@ -16,7 +16,7 @@ class FigureToy(Target):
     name = "figure-toy"
     title = "One node of a toy graph, step by step"
 
-    def make(self, reader: Reader) -> Product:
+    def make(self, reader: Reader) -> Rendering:
         """Return the picture, and every step's numbers.
 
         Args:
@@ -28,7 +28,7 @@ class FigureToy(Target):
             steps = ("prior", "likelihood", "posterior", "noisy", "soft_label")
             rows += [(labels, name, *getattr(step, name).tolist()) for name in steps]
         table = Table(self.title, (*texts("labels", "step"), *numbers("class 0", "class 1", places=4)), rows)
-        return Product(self.name, table, figures={"": toy_figure()})
+        return Rendering(self.name, table, figures={"": toy_figure()})
 
 
 TARGET = FigureToy

@@ -9,12 +9,12 @@ from postel.experiments.results import Cell
 from postel.experiments.running.execute import classifier_of, load_data
 from postel.experiments.spec import RunSpec
 from postel.experiments.store import Store
-from postel.experiments.store.measured import Measurements
+from postel.experiments.store.measurements import Measurements
 from postel.experiments.store.reader import Reader
 from postel.paper.figures._drawing import mark_not_run
 from postel.paper.names import backbone_label, dataset_label
-from postel.paper.product import Product
-from postel.paper.questions import FIXED, PUBLISHED_NOTE
+from postel.paper.rendering import Rendering
+from postel.paper.requests import FIXED, PUBLISHED_NOTE
 from postel.paper.table import Table, numbers, texts
 from postel.paper.target import Target, Watch
 from postel.paper.variants import ONE_HOT, POSTEL
@@ -47,13 +47,13 @@ class FigureTsne(Target):
             watch: Receives progress.
         """
         reader, kept = Reader(store), Measurements(store)
-        for asked in self.cells:
-            cell = asked.answer(reader)
+        for request in self.requests:
+            cell = request.answer(reader)
             if cell is not None and kept.get(self.name, cell.rows[0].key) is None:
-                watch.on_step(f"t-SNE of {asked.dataset}, {asked.variant.label}")
+                watch.on_step(f"t-SNE of {request.dataset}, {request.variant.label}")
                 kept.put(self.name, cell.rows[0].key, lay_out(cell.rows[0].spec, self.options.data_root))
 
-    def make(self, reader: Reader) -> Product:
+    def make(self, reader: Reader) -> Rendering:
         """Return a row of panels for each dataset and backbone.
 
         Args:
@@ -65,9 +65,9 @@ class FigureTsne(Target):
         grid: Any = figure.subplots(len(groups), columns, squeeze=False)
         rows: list[tuple[Any, ...]] = []
         for panels, ((backbone, dataset), group) in zip(grid, groups.items(), strict=True):
-            for axes, asked in zip(panels, group, strict=True):
-                cell, label = asked.answer(reader), asked.variant.label
-                points = reader.measured.get(self.name, cell.rows[0].key) if cell else None
+            for axes, request in zip(panels, group, strict=True):
+                cell, label = request.answer(reader), request.variant.label
+                points = reader.measurements.get(self.name, cell.rows[0].key) if cell else None
                 axes.set_title(f"{dataset_label(dataset)}, {backbone_label(backbone)}: {label}", fontsize=12)
                 rows.append((dataset, backbone, label, *_draw(axes, points, cell)))
         heads = (
@@ -77,7 +77,7 @@ class FigureTsne(Target):
             *numbers("accuracy", places=2),
         )
         table = Table(self.title, heads, rows, (_NOTE, PUBLISHED_NOTE))
-        return Product(self.name, table, figures={"": figure})
+        return Rendering(self.name, table, figures={"": figure})
 
 
 def lay_out(spec: RunSpec, data_root: str | None) -> dict[str, Any]:

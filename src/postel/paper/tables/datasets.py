@@ -10,10 +10,9 @@ from postel.datasets.catalog import CATALOG, COUNTING
 from postel.datasets.diagnosis.statistics_table import statistics_table
 from postel.errors import InputError
 from postel.experiments.store.reader import Reader
-from postel.paper.accuracy import NOT_RUN
 from postel.paper.names import DATASETS, dataset_label
-from postel.paper.product import Product
-from postel.paper.table import Table, numbers, texts
+from postel.paper.rendering import Rendering
+from postel.paper.table import NOT_RUN, Table, numbers, texts
 from postel.paper.target import Target
 
 _FACTS = ("nodes", "edges", "features", "classes")
@@ -43,7 +42,7 @@ class TableDatasets(Target):
                 raise InputError(f"table-datasets takes datasets of the catalog, got {name}; try postel diagnose")
         return chosen
 
-    def make(self, reader: Reader) -> Product:
+    def make(self, reader: Reader) -> Rendering:
         """Return the table, one line per dataset.
 
         Args:
@@ -52,7 +51,7 @@ class TableDatasets(Target):
         rows = []
         counted: dict[str, list[str]] = {}
         for name in self.names:
-            found: dict[str, Any] | None = reader.measured.get(self.name, name)
+            found: dict[str, Any] | None = reader.measurements.get(self.name, name)
             paper = CATALOG[name].paper
             if paper is not None:
                 counted.setdefault(COUNTING[paper.counting], []).append(dataset_label(name))
@@ -68,7 +67,7 @@ class TableDatasets(Target):
             columns += numbers(fact, f"paper's {fact}", places=0)
             columns += numbers(f"{fact} difference", places=0, signed=True)
         values = Table(self.title, columns, rows, tuple(notes))
-        return Product(self.name, values, lines=_readable(values))
+        return Rendering(self.name, values, lines=_readable(values))
 
 
 def _readable(values: Table) -> Table:

@@ -6,11 +6,10 @@ from typing import Any
 
 from postel.experiments.intervals import bootstrap_interval
 from postel.experiments.store.reader import Reader
-from postel.paper.accuracy import NOT_RUN
 from postel.paper.names import BACKBONES, DATASETS, backbone_label, dataset_label
-from postel.paper.product import Product
 from postel.paper.published import published
-from postel.paper.table import Table, decimals, numbers, texts
+from postel.paper.rendering import Rendering
+from postel.paper.table import NOT_RUN, Table, decimals, numbers, texts
 from postel.paper.target import Target
 from postel.paper.variants import POSTEL
 
@@ -26,7 +25,7 @@ class TableIterations(Target):
     backbones = BACKBONES
     variants = (POSTEL,)
 
-    def make(self, reader: Reader) -> Product:
+    def make(self, reader: Reader) -> Rendering:
         """Return ours beside the paper's.
 
         Args:
@@ -34,11 +33,11 @@ class TableIterations(Target):
         """
         values: list[tuple[Any, ...]] = []
         lines: list[tuple[Any, ...]] = []
-        for asked in self.cells:
-            head, cell = asked.place, asked.answer(reader)
-            figure = published("iterations").get(head) if asked.question.protocol == "paper" else None
+        for request in self.requests:
+            head, cell = request.place, request.answer(reader)
+            figure = published("iterations").get(head) if request.question.protocol == "paper" else None
             paper = figure.value if figure else None
-            labels = (backbone_label(asked.backbone), dataset_label(asked.dataset))
+            labels = (backbone_label(request.backbone), dataset_label(request.dataset))
             if cell is None:
                 values.append((*head, NOT_RUN, None, None, None, None, paper, None, 0, None))
                 lines.append((*labels, NOT_RUN, None, None, paper, None, 0, None))
@@ -52,7 +51,7 @@ class TableIterations(Target):
             lines.append((*labels, f"{ours:.1f}", interval, most, paper, gap, n, cell.allowance_in_words))
         table = Table(self.title, numbers(*_VALUES.split()), values)
         notes = _notes([row["ours"] for row in table.records() if row["ours"] is not None])
-        return Product(self.name, table, Table(self.title, _COLUMNS, lines, notes), _matrix(table, notes))
+        return Rendering(self.name, table, Table(self.title, _COLUMNS, lines, notes), _matrix(table, notes))
 
 
 _COLUMNS = (

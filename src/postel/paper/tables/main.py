@@ -7,7 +7,7 @@ from typing import ClassVar
 from postel.paper.accuracy import AccuracyTable
 from postel.paper.names import BACKBONES, DATASETS
 from postel.paper.published import Published, published_main
-from postel.paper.questions import Asked
+from postel.paper.requests import CellRequest
 from postel.paper.variants import EIGHT, Variant
 
 
@@ -28,24 +28,24 @@ class TableMain(AccuracyTable):
         "one-hot labels have the budget of the others.",
     )
 
-    def paper(self, asked: Asked) -> Published | None:
+    def paper(self, request: CellRequest) -> Published | None:
         """Return the paper's figure, which is of its own splits.
 
         Args:
-            asked: The question.
+            request: The question.
         """
-        return paper_figure(asked)
+        return paper_figure(request)
 
 
-def paper_figure(asked: Asked) -> Published | None:
+def paper_figure(request: CellRequest) -> Published | None:
     """Return what the paper's main table has for a question; None for other splits than its own.
 
     Args:
-        asked: The question.
+        request: The question.
     """
-    if asked.question.protocol != "paper":
+    if request.question.protocol != "paper":
         return None
-    return published_main().get((asked.backbone, asked.variant.slug, asked.dataset))
+    return published_main().get((request.backbone, request.variant.slug, request.dataset))
 
 
 TARGET = TableMain

@@ -15,14 +15,13 @@ from postel.errors import InputError
 from postel.experiments.intervals import bootstrap_interval
 from postel.experiments.scores import PAPER_RESAMPLES
 from postel.experiments.store import Store
-from postel.experiments.store.measured import Measurements
+from postel.experiments.store.measurements import Measurements
 from postel.experiments.store.reader import Reader
 from postel.labels import KnownLabels
-from postel.paper.accuracy import NOT_RUN
-from postel.paper.product import Product
 from postel.paper.published import published
-from postel.paper.questions import FIXED, Asked, Options
-from postel.paper.table import Table, numbers, texts
+from postel.paper.rendering import Rendering
+from postel.paper.requests import FIXED, CellRequest, Options
+from postel.paper.table import NOT_RUN, Table, numbers, texts
 from postel.paper.target import Target, Watch
 from postel.paper.variants import ALS, LS, ONE_HOT, POSTEL, SALS
 from postel.smoothers import PosteL
@@ -48,7 +47,7 @@ class TableProducts(Target):
     budget = FIXED
     runs_cells = False
 
-    def questions(self, options: Options) -> list[Asked]:
+    def make_requests(self, options: Options) -> list[CellRequest]:
         """Return one question per method, each with as many seeds as there are splits elsewhere.
 
         Args:
@@ -60,7 +59,7 @@ class TableProducts(Target):
             raise InputError(
                 f"table-products runs default settings, so --budget must be fixed, got {options.budget}"
             )
-        return super().questions(options)
+        return super().make_requests(options)
 
     @property
     def epochs(self) -> int:
@@ -75,34 +74,38 @@ class TableProducts(Target):
             watch: Receives progress.
         """
         kept = Measurements(store)
-        run = [asked for asked in self.cells if asked.variant is not ALS]
-        todo = [(asked, seed) for asked in run for seed in asked.question.splits]
-        todo = [(asked, seed) for asked, seed in todo if kept.get(self.name, self._key(asked, seed)) is None]
+        run = [request for request in self.requests if request.variant is not ALS]
+        todo = [(request, seed) for request in run for seed in request.question.splits]
+        todo = [(request, seed) for request, seed in todo if kept.get(self.name, self._key(request, seed)) is None]
         if not todo and kept.get(self.name, _TIMING) is not None:
             return
         data = _load(self.options.data_root)
         if kept.get(self.name, _TIMING) is None:
             watch.on_step("timing soft labels")
             kept.put(self.name, _TIMING, time_soft_labels(data))
-        for number, (asked, seed) in enumerate(todo):
-            watch.on_cell(number, len(todo), asked)
-            kept.put(self.name, self._key(asked, seed), train_once(data, asked, seed, self.epochs))
+        for number, (request, seed) in enumerate(todo):
+            watch.on_cell(number, len(todo), request)
+            kept.put(self.name, self._key(request, seed), train_once(data, request, seed, self.epochs))
 
-    def make(self, reader: Reader) -> Product:
+    def make(self, reader: Reader) -> Rendering:
         """Return ours beside the paper's; no difference is given for another graph than the paper's.
 
         Args:
             reader: The store's reader.
         """
-        timing = reader.measured.get(self.name, _TIMING)
+        timing = reader.measurements.get(self.name, _TIMING)
         graph = CATALOG[DATASET].paper
         comparable = timing is not None and graph is not None and timing["nodes"] == graph.nodes
         rows, epoch_seconds = [], []
-        for asked in self.cells:
-            runs = [reader.measured.get(self.name, self._key(asked, seed)) for seed in asked.question.splits]
+        for request in self.requests:
+            runs = [
+                reader.measurements.get(self.name, self._key(request, seed)) for seed in request.question.splits
+            ]
             runs = [run for run in runs if run is not None]
             epoch_seconds += [run["epoch_seconds"] for run in runs]
-            paper = published("products").get((asked.variant.slug, DATASET)) if asked.backbone == "gcn" else None
+            paper = (
+                published("products").get((request.variant.slug, DATASET)) if request.backbone == "gcn" else None
+            )
             scores = [100 * run["accuracy"] for run in runs]
             measured: tuple[Any, ...] = (NOT_RUN, None, None, None, None)
             if scores:
@@ -111,7 +114,9 @@ class TableProducts(Target):
                 measured = ("run", span.mean, side, span.low, span.high)
             theirs = (paper.value, paper.side) if paper else (None, None)
             gap = measured[1] - paper.value if scores and paper and comparable else None
-            rows.append((asked.backbone, asked.variant.label, "accuracy, %", *measured, *theirs, gap, len(runs)))
+            rows.append(
+                (request.backbone, request.variant.label, "accuracy, %", *measured, *theirs, gap, len(runs))
+            )
         soft = timing["seconds"] if timing else None
         for label, ours, slug in (
             ("soft labels of PosteL, s", soft, "soft-label-seconds"),
@@ -121,10 +126,10 @@ class TableProducts(Target):
             gap = ours - theirs[0] if ours is not None and comparable else None
             state = NOT_RUN if ours is None else "run"
             rows.append(("gcn", "–", label, state, ours, None, None, None, *theirs, gap, len(epoch_seconds)))
-        return Product(self.name, Table(self.title, _COLUMNS, rows, _notes(timing, comparable)))
+        return Rendering(self.name, Table(self.title, _COLUMNS, rows, _notes(timing, comparable)))
 
-    def _key(self, asked: Asked, seed: int) -> str:
-        return f"{asked.backbone} {asked.variant.slug} seed={seed} epochs={self.epochs}"
+    def _key(self, request: CellRequest, seed: int) -> str:
+        return f"{request.backbone} {request.variant.slug} seed={seed} epochs={self.epochs}"
 
 
 _COLUMNS = (
@@ -154,19 +159,19 @@ def time_soft_labels(data: Any) -> dict[str, Any]:
     return {"seconds": min(taken), "nodes": int(data.num_nodes), "entries": int(data.edge_index.shape[1])}
 
 
-def train_once(data: Any, asked: Asked, seed: int, epochs: int) -> dict[str, Any]:
+def train_once(data: Any, request: CellRequest, seed: int, epochs: int) -> dict[str, Any]:
     """Return test accuracy and times of one run with sampled batches and default settings.
 
     Args:
         data: The graph with its published split.
-        asked: The network and the method.
+        request: The network and the method.
         seed: The seed of the run.
         epochs: Epochs at most.
     """
     model = NodeClassifier(
-        asked.backbone,
-        smoother=asked.variant.spec.make(),
-        pseudo_labels=asked.variant.pseudo_labels,
+        request.backbone,
+        smoother=request.variant.spec.make(),
+        pseudo_labels=request.variant.pseudo_labels,
         max_epochs=epochs,
         batch_size=BATCH_SIZE,
         seed=seed,

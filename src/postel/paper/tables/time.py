@@ -6,12 +6,11 @@ from typing import Any
 
 from postel.experiments.intervals import bootstrap_interval
 from postel.experiments.store.reader import Reader
-from postel.paper.accuracy import NOT_RUN
 from postel.paper.names import DATASETS, backbone_label
-from postel.paper.product import Product
 from postel.paper.published import published
-from postel.paper.questions import FIXED, Asked
-from postel.paper.table import Table, numbers, texts
+from postel.paper.rendering import Rendering
+from postel.paper.requests import FIXED, CellRequest
+from postel.paper.table import NOT_RUN, Table, numbers, texts
 from postel.paper.target import Target
 from postel.paper.variants import POSTEL_ONE_ROUND, POSTEL_WITHOUT_IPL, SIX
 
@@ -30,20 +29,20 @@ class TableTime(Target):
     variants = (*SIX, POSTEL_WITHOUT_IPL, POSTEL_ONE_ROUND)
     budget = FIXED
 
-    def make(self, reader: Reader) -> Product:
+    def make(self, reader: Reader) -> Rendering:
         """Return ours beside the paper's, in seconds and as multiples of one-hot's.
 
         Args:
             reader: The store's reader.
         """
-        groups: dict[tuple[str, str], list[Asked]] = {}
-        for asked in self.cells:
-            groups.setdefault((asked.backbone, asked.variant.slug), []).append(asked)
+        groups: dict[tuple[str, str], list[CellRequest]] = {}
+        for request in self.requests:
+            groups.setdefault((request.backbone, request.variant.slug), []).append(request)
         rows: list[tuple[Any, ...]] = []
         bases: dict[str, float] = {}
         figures = published("time")
         for (backbone, slug), group in groups.items():
-            found = [cell for cell in (asked.answer(reader) for asked in group) if cell is not None]
+            found = [cell for cell in (request.answer(reader) for request in group) if cell is not None]
             means = [cell.mean("seconds") for cell in found]
             figure = figures.get((slug, "mean")) if backbone == "gcn" else None
             paper = figure.value if figure else None
@@ -60,7 +59,7 @@ class TableTime(Target):
             work = (trainings, ratio, paper, paper_ratio, None if paper is None else ours - paper)
             counts = (len(found), sum(len(cell.rows) for cell in found), found[0].allowance_in_words)
             rows.append((*head, "run", ours, span.low, span.high, *work, *counts))
-        return Product(self.name, Table(self.title, _COLUMNS, rows, (_NOTE,)), _readable(self.title, rows))
+        return Rendering(self.name, Table(self.title, _COLUMNS, rows, (_NOTE,)), _readable(self.title, rows))
 
 
 _COLUMNS = (

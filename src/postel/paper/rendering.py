@@ -23,7 +23,7 @@ _NOTE = ".postel.json"
 
 
 @dataclass(frozen=True)
-class Product:
+class Rendering:
     """A table or figure, made of cells.
 
     Args:
@@ -40,14 +40,14 @@ class Product:
     matrix: Table | None = None
     figures: dict[str, Figure] = field(default_factory=dict)
 
-    def with_note(self, note: str) -> Product:
-        """Return the same product with one more note under every table.
+    def with_note(self, note: str) -> Rendering:
+        """Return the same rendering with one more note under every table.
 
         Args:
             note: The note.
 
         Returns:
-            The product.
+            The rendering.
         """
         return replace(
             self,
@@ -79,14 +79,14 @@ def check_place(name: str, folder: Path, *, overwrite: bool = False) -> None:
         pass
 
 
-def write_product(product: Product, folder: Path, *, overwrite: bool = False) -> list[Path]:
-    """Write a product's files: the table as text, Markdown, CSV and LaTeX, figures as PNG and SVG.
+def write_rendering(rendering: Rendering, folder: Path, *, overwrite: bool = False) -> list[Path]:
+    """Write a rendering's files: the table as text, Markdown, CSV and LaTeX, figures as PNG and SVG.
 
     Files that an earlier run wrote are replaced. A file that was changed since, or that came from elsewhere, is
     replaced only with ``overwrite``: a file in the folder (``.postel.json``) records what was written.
 
     Args:
-        product: The product.
+        rendering: The rendering.
         folder: Where the files go; it is made if it does not exist.
         overwrite: Whether existing files may be replaced, whoever made them.
 
@@ -96,22 +96,24 @@ def write_product(product: Product, folder: Path, *, overwrite: bool = False) ->
     Raises:
         InputError: If a file exists that must not be replaced.
     """
-    shaped = product.matrix or product.printed
-    markdowns = [shaped] if shaped is product.printed else [shaped, product.printed]
+    shaped = rendering.matrix or rendering.printed
+    markdowns = [shaped] if shaped is rendering.printed else [shaped, rendering.printed]
     texts = {
-        "txt": plain_text(product.printed),
+        "txt": plain_text(rendering.printed),
         "md": "\n\n".join(map(markdown, markdowns)),
-        "csv": csv_text(product.values).removesuffix("\n"),
-        "tex": latex(shaped, f"tab:{product.name}"),
+        "csv": csv_text(rendering.values).removesuffix("\n"),
+        "tex": latex(shaped, f"tab:{rendering.name}"),
     }
-    stems = {f"{product.name}-{suffix}" if suffix else product.name: f for suffix, f in product.figures.items()}
-    targets = [Target(folder / f"{product.name}.{ending}") for ending in texts]
+    stems = {
+        f"{rendering.name}-{suffix}" if suffix else rendering.name: f for suffix, f in rendering.figures.items()
+    }
+    targets = [Target(folder / f"{rendering.name}.{ending}") for ending in texts]
     targets += [Target(folder / f"{stem}.{kind}", kind.upper()) for stem in stems for kind in ("png", "svg")]
     written = [target.path for target in targets]
     _check_unchanged(written, folder, overwrite)
     with writing(targets, overwrite=True) as work:
         for ending, text in texts.items():
-            write_text(work / f"{product.name}.{ending}", text + "\n")
+            write_text(work / f"{rendering.name}.{ending}", text + "\n")
         for stem, figure in stems.items():
             for kind in ("png", "svg"):
                 save(figure, work / f"{stem}.{kind}")

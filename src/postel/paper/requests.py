@@ -14,6 +14,8 @@ from postel.experiments.budget import Budget
 from postel.experiments.results import Cell, Question, Setting
 from postel.experiments.spec import MethodSpec, RunSpec
 from postel.experiments.store.reader import Reader
+from postel.paper.compared import ComparedCell
+from postel.paper.published import Published
 from postel.paper.variants import Variant, parse_variant
 
 #: The search that tables take by default: the standard rungs, the same for every method.
@@ -127,7 +129,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Asked:
+class CellRequest:
     """A question of a table, what its method is called there, and what is spent on it if it has to be run.
 
     Args:
@@ -141,7 +143,7 @@ class Asked:
     question: Question
     variant: Variant
     budget: Budget
-    base: Asked | None = None
+    base: CellRequest | None = None
 
     @property
     def dataset(self) -> str:
@@ -193,6 +195,15 @@ class Asked:
         moved = replace(base, question=self.question, chosen=Setting.of(rows[0].spec), run_keys=keys)
         return moved.with_rows(rows)
 
+    def beside(self, paper: Published | None, reader: Reader) -> ComparedCell:
+        """Return its answer beside the paper's figure.
+
+        Args:
+            paper: The figure; None if the paper has none.
+            reader: The store's reader.
+        """
+        return ComparedCell(self.question, self.variant, self.answer(reader), paper)
+
     def taken_over(self, base: Cell) -> list[RunSpec]:
         """Return its runs at the setting of ``base`` with what the variant fixes, one per split.
 
@@ -208,7 +219,7 @@ class Asked:
         ]
 
 
-def ask(
+def request_cells(
     options: Options,
     datasets: Sequence[str],
     backbones: Sequence[str],
@@ -218,7 +229,7 @@ def ask(
     splits: int = 10,
     budget: Budget = STANDARD,
     published: bool = False,
-) -> list[Asked]:
+) -> list[CellRequest]:
     """Return a question for every backbone, variant and dataset, in the order in which tables list them.
 
     Args:
@@ -233,8 +244,8 @@ def ask(
 
     Example:
         >>> from postel.paper.variants import LS, ONE_HOT
-        >>> asked = ask(Options(splits=2), ["texas"], ["gcn"], [ONE_HOT, LS])
-        >>> [(one.dataset, one.variant.label, one.question.splits) for one in asked]
+        >>> request = request_cells(Options(splits=2), ["texas"], ["gcn"], [ONE_HOT, LS])
+        >>> [(one.dataset, one.variant.label, one.question.splits) for one in request]
         [('texas', 'one-hot', (0, 1)), ('texas', 'LS', (0, 1))]
     """
     protocol = protocol or options.protocol or "paper"
@@ -243,7 +254,7 @@ def ask(
     spent = chosen or budget
     epochs = {} if options.max_epochs is None else {"max_epochs": options.max_epochs}
     return [
-        Asked(
+        CellRequest(
             Question(
                 dataset,
                 backbone,
