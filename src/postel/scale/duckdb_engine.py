@@ -12,13 +12,15 @@ import numpy as np
 
 from postel.errors import InputError, require_extra
 from postel.scale import sql
+from postel.scale.batches import misread
 from postel.scale.calibrated_kernel import CalibratedModel
 from postel.scale.classes import conflict
+from postel.scale.column_kinds import WHOLE_NUMBER
 from postel.scale.engine import Engine, Inputs, Names, PairCounts, Progress, histograms_of
 from postel.scale.kernel import Counts, Model
 from postel.scale.output import write_rows
 from postel.scale.request import Request
-from postel.scale.tables import WHOLE_NUMBER, Table, misread
+from postel.scale.tables import Table
 
 _TYPES = {"integer": "BIGINT", "string": "VARCHAR"}
 

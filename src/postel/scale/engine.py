@@ -9,9 +9,10 @@ from typing import Protocol
 import numpy as np
 
 from postel.scale.calibrated_kernel import CalibratedModel
+from postel.scale.column_kinds import common_kind
 from postel.scale.kernel import Counts, Floats, Model, join_shares, normalize_rows
 from postel.scale.request import Request
-from postel.scale.tables import Table, common_kind, open_table
+from postel.scale.tables import Table, open_table
 
 Names = Sequence[int] | Sequence[str]
 

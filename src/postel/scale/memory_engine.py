@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postel.errors import require_extra
+from postel.scale.batches import read_batches
 from postel.scale.calibrated_kernel import CalibratedModel
 from postel.scale.classes import conflict
 from postel.scale.engine import Engine, Inputs, Names, PairCounts, Progress
 from postel.scale.kernel import Counts, Model, split_shares
 from postel.scale.output import write_rows
 from postel.scale.request import Request
-from postel.scale.tables import Table, read_batches
+from postel.scale.tables import Table
 
 Ints = NDArray[np.int64]
 

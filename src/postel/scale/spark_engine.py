@@ -13,13 +13,14 @@ import numpy as np
 from postel import checks, errors, settings
 from postel.errors import InputError, require_extra
 from postel.scale import calibrated_kernel, kernel, sql
+from postel.scale.batches import misread
 from postel.scale.calibrated_kernel import CalibratedModel
 from postel.scale.classes import conflict
 from postel.scale.engine import Engine, Inputs, Names, PairCounts, Progress, histograms_of
 from postel.scale.kernel import Counts, Model
 from postel.scale.request import Request
 from postel.scale.spark_tables import looked_up, read_table
-from postel.scale.tables import Table, misread
+from postel.scale.tables import Table
 
 # Up to so many labelled nodes their table is sent to every executor (some 100 MB there); beyond, edges and labels
 # meet in a shuffle, which splits the partitions that a hub makes too large.

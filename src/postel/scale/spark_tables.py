@@ -10,9 +10,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from postel.errors import InputError, require_extra
+from postel.scale.batches import misread
+from postel.scale.column_kinds import WHOLE_NUMBER
 from postel.scale.java_process import hadoop_configuration, hadoop_path
 from postel.scale.output import check_free
-from postel.scale.tables import WHOLE_NUMBER, Table, misread
+from postel.scale.tables import Table
 
 _TYPES = {"integer": "bigint", "string": "string"}
 _INTEGERS = ("tinyint", "smallint", "int", "bigint", "decimal(20,0)")

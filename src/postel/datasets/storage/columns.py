@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from postel.checks import check_separator
 from postel.errors import InputError, require_extra
 from postel.files import is_file
-from postel.scale.tables import WHOLE_NUMBER
+from postel.scale.column_kinds import WHOLE_NUMBER
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 _PARQUET_SUFFIXES = (".parquet", ".pq")
