@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from postel.graph.bernoulli import keep_bits
-from postel.graph.sparse import SparseMatrix, csr_like, csr_product, csr_tensor
+from postel.graph.sparse import SparseMatrix, csr_like, csr_parts, csr_product, csr_tensor
 from postel.graph.tracing import Back, differentiable
 
 # Above this share of non-zeros a dense product is faster than a sparse one.
@@ -179,9 +179,10 @@ class Features:
         rows, turned = self._rows, self._turned
         if p == 0.0:
             return rows, lambda: turned.constant, 1.0
-        bits, keep = keep_bits(rows.values().numel(), 1.0 - p, rows.device)
-        values = torch.mul(rows.values(), bits)
-        dropped = csr_like(rows.crow_indices(), rows.col_indices(), values, rows.shape)
+        offsets, columns, values = csr_parts(rows)
+        bits, keep = keep_bits(values.numel(), 1.0 - p, rows.device)
+        values = torch.mul(values, bits)
+        dropped = csr_like(offsets, columns, values, rows.shape)
         return dropped, lambda: turned.blocks(values), 1.0 / keep
 
 
@@ -210,9 +211,9 @@ class _Turned:
         turned = values.index_select(0, self._order)
         out = []
         for first, last, low, pattern in self._patterns:
-            own = turned[low : low + pattern.values().numel()]
-            block = csr_like(pattern.crow_indices(), pattern.col_indices(), own, pattern.shape)
-            out.append((first, last, block))
+            offsets, columns, places = csr_parts(pattern)
+            own = turned[low : low + places.numel()]
+            out.append((first, last, csr_like(offsets, columns, own, pattern.shape)))
         return out
 
 

@@ -165,7 +165,27 @@ def csr_like(indptr: Tensor, indices: Tensor, values: Tensor, shape: tuple[int, 
         [[0.0, 2.0], [0.0, 0.0]]
     """
     _hear_warning()
-    return torch.sparse_csr_tensor(indptr, indices, values, size=shape, check_invariants=False)
+    matrix = torch.sparse_csr_tensor(indptr, indices, values, size=shape, check_invariants=False)
+    # Asking the tensor for its parts makes three new views each time, in every product of a training step.
+    vars(matrix)["parts"] = (indptr, indices, values)
+    return matrix
+
+
+def csr_parts(matrix: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return offsets, columns and values of a CSR tensor.
+
+    Args:
+        matrix: A CSR tensor, at best one of :func:`csr_like`, which has them at hand.
+
+    Returns:
+        Where each row starts [R + 1], the column of each entry [E], and its value [E].
+
+    Example:
+        >>> [part.tolist() for part in csr_parts(torch.eye(2).to_sparse_csr())]
+        [[0, 1, 2], [0, 1], [1.0, 1.0]]
+    """
+    parts: tuple[Tensor, Tensor, Tensor] | None = vars(matrix).get("parts")
+    return parts or (matrix.crow_indices(), matrix.col_indices(), matrix.values())
 
 
 @cache
@@ -215,7 +235,7 @@ def csr_product(matrix: Tensor | Multiplier, dense: Tensor, scale: float = 1.0) 
     if not isinstance(matrix, Tensor):
         return matrix.multiply(dense, scale)
     if dense.shape[1] >= _WIDE and dense.dtype == torch.float32 and dense.device.type == "cpu":
-        out = weighted_row_sums(matrix.crow_indices(), matrix.col_indices(), matrix.values(), dense)
+        out = weighted_row_sums(*csr_parts(matrix), dense)
         return out if scale == 1.0 else out.mul_(scale)
     out = torch.empty((matrix.shape[0], dense.shape[1]), dtype=dense.dtype, device=dense.device)
     return torch.addmm(out, matrix, dense, beta=0.0, alpha=scale, out=out)
