@@ -82,7 +82,7 @@ def run_grid(datasets: Sequence[str], store: Store, workers: int, say: Callable[
 
 
 def keep(store: Store, path: Path = KEPT) -> list[str]:
-    """Writes what searches need of the grids that are whole in ``store`` to a small file.
+    """Writes what searches need of the grids that are whole in ``store`` to a small file; others stay as they are.
 
     Args:
         store: Where the rows are.
@@ -96,6 +96,7 @@ def keep(store: Store, path: Path = KEPT) -> list[str]:
         specs = grid_specs(dataset)
         rows = store.get([spec.key for spec in specs.values()])
         if len(rows) < len(specs):
+            lines += [line for line in _kept_lines(path) if line["dataset"] == dataset]
             continue
         for (place, split), spec in specs.items():
             result = rows[spec.key].result
@@ -119,10 +120,8 @@ def keep(store: Store, path: Path = KEPT) -> list[str]:
 
 def kept_grids(path: Path = KEPT) -> dict[str, Grid]:
     """Returns the grids that are kept, by dataset."""
-    from pyarrow import parquet
-
     found: dict[str, Grid] = {}
-    for line in parquet.read_table(path).to_pylist():
+    for line in _kept_lines(path):
         grid = found.setdefault(line["dataset"], Grid({}, {}))
         place = tuple(line["place"])
         grid.runs.setdefault(place, []).append(
@@ -137,6 +136,12 @@ def kept_grids(path: Path = KEPT) -> dict[str, Grid]:
         )
         grid.test[place] = grid.test.get(place, 0.0) + line["test_accuracy"] / SPLITS
     return found
+
+
+def _kept_lines(path: Path) -> list[dict[str, Any]]:
+    from pyarrow import parquet
+
+    return parquet.read_table(path).to_pylist() if path.exists() else []
 
 
 def _with_setting(base: RunSpec, values: Values) -> RunSpec:

@@ -187,6 +187,7 @@ def main() -> None:
     """Print the tables; run the grids first if a store is named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--store", help="run or resume the grids in this store, and keep their rows with the code")
+    parser.add_argument("--graphs", nargs="+", choices=GRAPHS, default=GRAPHS, help="whose grids to run")
     parser.add_argument("--workers", type=int, default=2, help="processes for the grids")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="seeds of every search")
     parser.add_argument("--keep-only", action="store_true", help="run nothing: keep the grids that the store has")
@@ -195,7 +196,7 @@ def main() -> None:
     if options.store:
         store = Store(options.store)
         if not options.keep_only:
-            run_grid(GRAPHS, store, options.workers)
+            run_grid(options.graphs, store, options.workers)
         print(f"{KEPT.name} has {', '.join(keep(store)) or 'nothing'}")
     regrets, ours = regret_table(kept_grids(), options.seeds)
     print(f"{regrets}\n\nRegret: points of validation accuracy, mean over {options.seeds} seeds ± standard error")
