@@ -19,7 +19,8 @@ FIELDS = {field.name: field.default for field in dataclasses.fields(PosteLSettin
 
 def test_the_transform_takes_exactly_the_settings():
     takes = {name: p.default for name, p in inspect.signature(PosteL).parameters.items()}
-    assert takes == {**FIELDS, "accept": "loss", "flow": "source_to_target"}  # rounds, and directed graphs
+    further = {"accept": "loss", "flow": "source_to_target", "edge_weight": False}  # of rounds and whole graphs
+    assert takes == {**FIELDS, **further}
 
 
 def test_the_command_offers_the_settings_that_tables_know_with_the_same_defaults():

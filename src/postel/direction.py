@@ -39,7 +39,7 @@ def is_directed(edge_index: Tensor, num_nodes: int) -> bool:
     return bool(total != 0)
 
 
-def oriented(edge_index: Tensor, num_nodes: int, flow: Flow) -> Tensor:
+def oriented(edge_index: Tensor, num_nodes: int, flow: Flow, *, weighted: bool = False) -> Tensor:
     """Turn entries round where labels flow from source to target; an undirected graph stays as it is.
 
     The first time that a directed graph is read in the default direction, a warning says so.
@@ -48,6 +48,7 @@ def oriented(edge_index: Tensor, num_nodes: int, flow: Flow) -> Tensor:
         edge_index: The edge entries, int64 [2, E], of nodes that there are.
         num_nodes: Number of nodes.
         flow: The direction.
+        weighted: Whether entries have weights, which may differ between the two directions of a link.
 
     Returns:
         Entries (i, j) that make j a neighbor of i, which is how everything below reads them.
@@ -56,8 +57,10 @@ def oriented(edge_index: Tensor, num_nodes: int, flow: Flow) -> Tensor:
         >>> oriented(torch.tensor([[0], [1]]), 2, "target_to_source").tolist()
         [[0], [1]]
     """
-    if flow == "target_to_source" or not is_directed(edge_index, num_nodes):
+    if flow == "target_to_source":
         return edge_index
+    if not is_directed(edge_index, num_nodes):
+        return edge_index.flip(0) if weighted else edge_index
     if not _told:
         _told.append(True)
         warnings.warn(

@@ -14,7 +14,6 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
-from torch_geometric.utils import remove_self_loops
 
 from postel.labels import KnownLabels
 
@@ -28,7 +27,8 @@ class EgoCounts:
 
     Args:
         classes: Labelled nodes of each ego graph by class, int64 [R, K].
-        pairs: Its entries by the classes of center and neighbor, int64 [R, K, K].
+        pairs: Its entries by the classes of center and neighbor, int64 [R, K, K]; float64 where entries weigh
+            differently.
     """
 
     classes: Tensor
@@ -40,6 +40,7 @@ def count_ego_graphs(
     known: KnownLabels,
     hops: int,
     *,
+    edge_weight: Tensor | None = None,
     rows: Tensor | None = None,
     self_loops: bool = False,
     centers: str = "labelled",
@@ -50,6 +51,8 @@ def count_ego_graphs(
         edge_index: The edge entries [2, E], checked.
         known: The labels; neighbors are always labelled nodes.
         hops: Radius of the ego graphs.
+        edge_weight: How often each entry counts [E], checked; once each without it. An entry of weight 0 leads
+            nowhere.
         rows: The nodes whose ego graphs are wanted, int64 [R]; all N without it.
         self_loops: Whether a self-loop makes a node its own neighbor.
         centers: Which nodes are centers of ``pairs``: all ``"labelled"`` ones, or ``"train"`` nodes only.
@@ -67,7 +70,13 @@ def count_ego_graphs(
         [[0, 1], [1, 0]]
     """
     device, n, k = edge_index.device, known.num_nodes, known.num_classes
-    center, neighbor = (edge_index if self_loops else remove_self_loops(edge_index)[0]).cpu().numpy()
+    center, neighbor = edge_index.cpu().numpy()
+    weight = None if edge_weight is None else edge_weight.detach().to("cpu", torch.float64).numpy()
+    kept = np.ones(center.size, dtype=bool) if self_loops else center != neighbor
+    if weight is not None:
+        kept &= weight > 0
+        weight = weight[kept]
+    center, neighbor = center[kept], neighbor[kept]
     wanted = np.arange(n) if rows is None else rows.cpu().numpy()
     labels = known.dense().cpu().numpy()
     center_labels = (known.train_only() if centers == "train" else known).dense().cpu().numpy()
@@ -77,20 +86,21 @@ def count_ego_graphs(
     into = []
     for m in range(k):
         chosen = (labels[neighbor] == m) & (center_labels[center] >= 0)
-        into.append(_adjacency(neighbor[chosen], center[chosen], n))
+        into.append(_adjacency(neighbor[chosen], center[chosen], n, None if weight is None else weight[chosen]))
 
     for first, last in pairwise(_batches(reach, wanted, hops, k)):
         members = _ego_members(reach, wanted[first:last], hops)
         classes = _sum_by_class(members, labels, k)
-        pairs = np.zeros((last - first, k, k), dtype=np.int64)
+        pairs = np.zeros((last - first, k, k), dtype=np.int64 if weight is None else np.float64)
         for m in range(k):
             if into[m].nnz:
                 pairs[:, :, m] = _sum_by_class((members @ into[m]).multiply(members).tocsr(), center_labels, k)
         yield EgoCounts(torch.from_numpy(classes).to(device), torch.from_numpy(pairs).to(device))
 
 
-def _adjacency(rows: np.ndarray, columns: np.ndarray, n: int) -> sp.csr_array:
-    return sp.csr_array((np.ones(rows.size, dtype=np.int32), (rows, columns)), shape=(n, n))
+def _adjacency(rows: np.ndarray, columns: np.ndarray, n: int, weight: np.ndarray | None = None) -> sp.csr_array:
+    values = np.ones(rows.size, dtype=np.int32) if weight is None else weight
+    return sp.csr_array((values, (rows, columns)), shape=(n, n))
 
 
 def _batches(reach: sp.csr_array, wanted: np.ndarray, hops: int, k: int) -> list[int]:
@@ -116,9 +126,10 @@ def _ego_members(reach: sp.csr_array, rows: np.ndarray, hops: int) -> sp.csr_arr
 
 
 def _sum_by_class(values: sp.csr_array, labels: np.ndarray, k: int) -> np.ndarray:
-    """Sum ``values`` [R, N] over the labelled columns of each class, int64 [R, K]."""
+    """Sum ``values`` [R, N] over the labelled columns of each class, [R, K], int64 where they are integers."""
     columns = labels[values.indices]
     codes = np.repeat(np.arange(values.shape[0]) * k, np.diff(values.indptr)) + columns
     known = columns >= 0
     sums = np.bincount(codes[known], weights=values.data[known], minlength=values.shape[0] * k)
-    return sums.astype(np.int64).reshape(values.shape[0], k)
+    sums = sums if values.dtype.kind == "f" else sums.astype(np.int64)
+    return sums.reshape(values.shape[0], k)

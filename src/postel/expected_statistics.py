@@ -16,6 +16,7 @@ from torch import Tensor
 
 from postel.labels import KnownLabels
 from postel.statistics import class_counts, count_edges, for_each_block
+from postel.weighted_statistics import weighted_counts
 
 # Entries handled at a time, and rows added up in the evidence's own precision before float64 takes over.
 _ENTRIES = 1 << 20
@@ -43,13 +44,19 @@ class ExpectedCounts:
 
 
 def expected_counts(
-    edge_index: Tensor, known: KnownLabels, *, rows: Tensor | None = None, centers: str = "labelled"
+    edge_index: Tensor,
+    known: KnownLabels,
+    *,
+    edge_weight: Tensor | None = None,
+    rows: Tensor | None = None,
+    centers: str = "labelled",
 ) -> ExpectedCounts:
     """Count classes, pairs and neighbors in expectation, in one pass over the edges.
 
     Args:
         edge_index: Entries (i, j) that make j a neighbor of i [2, E]; ``check_edge_index`` has to have passed it.
         known: Training labels, with pseudo-labels or with a model's probabilities as ``evidence``.
+        edge_weight: How often each entry counts [E], checked; once each without it.
         rows: Nodes whose histograms are wanted [R]; all nodes by default.
         centers: ``"labelled"`` lets every node with a label or evidence be the center of a pair, ``"train"``
             training nodes only. Neighbors are all of them always.
@@ -67,6 +74,12 @@ def expected_counts(
         >>> counts.pairs.tolist()
         [[0.5, 1.75], [1.75, 0.0]]
     """
+    if edge_weight is not None:
+        counts, reverse = weighted_counts(edge_index, edge_weight, known, rows=rows, centers=centers)
+        classes = class_counts(known) if known.evidence is None else known.evidence.sum(dim=0, dtype=torch.float64)
+        return ExpectedCounts(
+            classes.to(edge_index.device, torch.float64), counts.pairs, counts.histograms, reverse
+        )
     if known.evidence is None:
         return _hard_counts(edge_index, known, rows, centers)
     return _soft_counts(edge_index, known, known.evidence.to(edge_index.device), rows, centers)

@@ -79,6 +79,37 @@ def edges_of(data: Any) -> Any:
     return _as_int64(torch.stack([column, row]))
 
 
+def weights_of(data: Any, name: str = "edge_weight") -> Tensor:
+    """Return the weight of each edge entry, from an edge attribute or from the values of ``adj_t``.
+
+    Args:
+        data: A graph, with one number per entry of :func:`edges_of` under that name.
+        name: The name of the attribute, such as ``"edge_weight"`` or ``"edge_attr"``.
+
+    Returns:
+        The weights [E], not checked.
+
+    Raises:
+        InputError: If the graph has no such attribute, or it holds more than one number per edge.
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> weights_of(Data(edge_attr=torch.tensor([[2.0], [1.0]])), "edge_attr").tolist()
+        [2.0, 1.0]
+    """
+    value = getattr(data, name, None)
+    if value is None and getattr(data, "edge_index", None) is None and getattr(data, "adj_t", None) is not None:
+        # ToSparseTensor(attr="edge_weight") moves the weights into the matrix.
+        value = _coordinates(data.adj_t)[2]
+    if value is None:
+        raise InputError(f"data has no {name}: set data.{name} to one number per edge, or use edge_weight=False")
+    if isinstance(value, Tensor) and value.dim() == 2 and value.size(1) == 1:
+        value = value.view(-1)
+    if not isinstance(value, Tensor) or value.dim() != 1:
+        raise InputError(f"data.{name} must hold one number per edge to count by, got {_describe(value)}")
+    return value
+
+
 def classes_of(y: Any, name: str = "data.y") -> Tensor:
     """Return the class of each node, from whatever form labels come in.
 

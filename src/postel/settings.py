@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Self, get_args
 
 from postel.checks import check_choice, check_count, check_number
+from postel.errors import InputError
 
 Likelihood = Literal["edge", "normalized", "local"]
 Noise = Literal["uniform", "off-target"]
@@ -30,6 +31,25 @@ Targets = Literal["all", "train"]
 
 #: When a round of training is kept.
 Accept = Literal["loss", "scaled", "accuracy", "always"]
+
+
+def check_edge_weight_name(value: object) -> None:
+    """Check an option that says which edge attribute counts edges.
+
+    Args:
+        value: True for ``data.edge_weight``, False for none, or the name of another edge attribute.
+
+    Raises:
+        InputError: If it is something else.
+
+    Example:
+        >>> check_edge_weight_name("edge_attr")
+    """
+    if not isinstance(value, bool) and not (isinstance(value, str) and value.isidentifier()):
+        raise InputError(
+            "edge_weight must be True (for data.edge_weight), False or the name of an edge attribute, got "
+            f"{value if isinstance(value, str | int | float) else type(value).__name__!r}"
+        )
 
 
 @dataclass(frozen=True)

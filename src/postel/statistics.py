@@ -36,8 +36,9 @@ class EdgeCounts:
 
     Args:
         pairs: ``pairs[n, m]`` counts entries with a center of class n and a neighbor of class m (Eq. 3),
-            int64 [K, K].
-        histograms: ``histograms[r, m]`` counts the neighbors of class m of the r-th wanted node, int32 [R, K].
+            int64 [K, K]; float64 where entries weigh differently.
+        histograms: ``histograms[r, m]`` counts the neighbors of class m of the r-th wanted node, int32 [R, K];
+            float64 where entries weigh differently.
     """
 
     pairs: Tensor
@@ -273,7 +274,7 @@ def normalized_conditional(histograms: Tensor, classes: Tensor, num_classes: int
         [[0.375, 0.625], [0.5, 0.5]]
     """
     totals = histograms.sum(dim=1, keepdim=True)
-    shares = histograms.to(torch.float64) / totals.clamp(min=1)
+    shares = histograms.to(torch.float64) / totals.masked_fill(totals == 0, 1)
     sums = torch.zeros(num_classes, histograms.size(1), dtype=torch.float64, device=histograms.device)
     return normalize_rows(sums.index_add_(0, classes, shares))
 

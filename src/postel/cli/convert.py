@@ -34,6 +34,14 @@ Split = Annotated[
         "split0, split1 and so on."
     ),
 ]
+EdgeWeight = Annotated[
+    str | None,
+    typer.Option(
+        help="Column of the edge list with the weight of the link, if any: methods count by it with "
+        "edge_weight=true, as in -m postel:edge_weight=true.",
+        show_default=False,
+    ),
+]
 SplitTable = Annotated[
     Path | None,
     typer.Option(
@@ -52,8 +60,8 @@ Undirected = Annotated[
     bool | None,
     typer.Option(
         "--undirected/--directed",
-        help="Let links go both ways, repeated ones merged, or keep them as listed, which is the default as in "
-        "postel smooth. The collection's graphs go both ways by default.",
+        help="Let links go both ways, repeated ones merged and their weights added up, or keep them as listed, "
+        "which is the default as in postel smooth. The collection's graphs go both ways by default.",
         show_default=False,
     ),
 ]
@@ -66,6 +74,7 @@ def convert(
     node: Node = "node",
     label: Label = "label",
     split: Split = "split",
+    edge_weight: EdgeWeight = None,
     split_table: SplitTable = None,
     separator: Separator = None,
     undirected: Undirected = None,
@@ -94,6 +103,7 @@ def convert(
             node=node,
             label=label,
             split=split,
+            edge_weight=edge_weight,
             split_table=split_table,
             separator=separator,
             directed=not undirected,
@@ -111,6 +121,7 @@ def convert(
         "path": str(graph_file),
         "nodes": graph.num_nodes,
         "edge_entries": entries,
+        "edge_weights": graph.edge_weight is not None,
         "features": graph.num_features,
         "classes": classes,
         "unlabelled_nodes": int((graph.y < 0).sum()),
@@ -125,7 +136,8 @@ def convert(
     count = sum(splits.values())
     out.print(
         f"{graph_file}: {graph.num_nodes:,} nodes, {entries:,} entries ({ways}), "
-        f"{graph.num_features:,} features, classes {', '.join(classes)}"
+        f"{'' if graph.edge_weight is None else 'weights, '}{graph.num_features:,} features, "
+        f"classes {', '.join(classes)}"
         + (f", {count} split{'s' * (count > 1)} (--protocol public)" if count else ""),
         soft_wrap=True,
     )

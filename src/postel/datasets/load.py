@@ -52,7 +52,8 @@ def load_dataset(
         network: Whether package index and publisher may be asked.
 
     Returns:
-        A ``Data`` with ``x``, ``edge_index``, ``y``, three masks, ``name``, ``fingerprint`` and ``num_classes``.
+        A ``Data`` with ``x``, ``edge_index``, ``y``, three masks, ``name``, ``fingerprint`` and ``num_classes``,
+        and ``edge_weight`` if the graph file has weights.
 
     Raises:
         InputError: If there is no such dataset or split, or a file is wrong.
@@ -67,6 +68,8 @@ def load_dataset(
     read.warn()
     x = read.x if isinstance(read.x, Tensor) else dense_tensor(read.x)
     data = Data(x=x, edge_index=read.edge_index, y=read.y)
+    if read.edge_weight is not None:
+        data.edge_weight = read.edge_weight
     if split is not None:
         for name, mask in read.masks(split, protocol).items():
             data[name] = mask
@@ -91,6 +94,7 @@ class ReadDataset:
         recipe: What was done to it.
         x: Features [N, F] that a model sees: a float32 ``csr_array``, or a tensor where few are 0.
         edge_index: Edge entries under the recipe, int64 [2, E].
+        edge_weight: Their weights, float32 [E], or None.
     """
 
     stored: StoredGraph
@@ -98,6 +102,7 @@ class ReadDataset:
     recipe: str
     x: Any
     edge_index: Tensor
+    edge_weight: Tensor | None = None
 
     @property
     def name(self) -> str:
@@ -188,9 +193,15 @@ def under_recipe(stored: StoredGraph, entry: Entry, recipe: str, normalize: bool
     Raises:
         InputError: If there is no such recipe.
     """
-    edges = apply_recipe(torch.from_numpy(stored.edge_index), stored.num_nodes, recipe, entry.symmetrize)
+    edges, weights = apply_recipe(
+        torch.from_numpy(stored.edge_index),
+        stored.num_nodes,
+        recipe,
+        entry.symmetrize,
+        None if stored.edge_weight is None else torch.from_numpy(stored.edge_weight),
+    )
     x = recipe_features(stored.x, entry.normalize if normalize is None else normalize)
-    return ReadDataset(stored, entry, recipe, x, edges)
+    return ReadDataset(stored, entry, recipe, x, edges, weights)
 
 
 def open_graph(

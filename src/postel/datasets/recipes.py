@@ -22,7 +22,9 @@ _LEAST_DENSE_LIMIT = 2 << 30
 _MOST_SPREADING = 2000
 
 
-def apply_recipe(edge_index: Tensor, num_nodes: int, recipe: str, symmetrize: bool) -> Tensor:
+def apply_recipe(
+    edge_index: Tensor, num_nodes: int, recipe: str, symmetrize: bool, edge_weight: Tensor | None = None
+) -> tuple[Tensor, Tensor | None]:
     """Apply a recipe to edge entries: as the paper took them, or sound (symmetric, no loop, no repetition).
 
     Args:
@@ -30,28 +32,32 @@ def apply_recipe(edge_index: Tensor, num_nodes: int, recipe: str, symmetrize: bo
         num_nodes: Number of nodes.
         recipe: ``"paper"`` or ``"sound"``.
         symmetrize: Whether the paper made this dataset symmetric; it kept self-loops when it did.
+        edge_weight: The weight of each entry [E], or None.
 
     Returns:
-        The entries under the recipe.
+        The entries under the recipe, and their weights; where entries were merged or turned round, the mean.
 
     Raises:
         InputError: If there is no such recipe.
 
     Example:
         >>> edges = torch.tensor([[0, 1, 2], [1, 1, 0]])
-        >>> apply_recipe(edges, 3, "paper", symmetrize=True).tolist()
+        >>> apply_recipe(edges, 3, "paper", symmetrize=True)[0].tolist()
         [[0, 0, 1, 1, 2], [1, 2, 0, 1, 0]]
-        >>> apply_recipe(edges, 3, "sound", symmetrize=False).tolist()
+        >>> apply_recipe(edges, 3, "sound", symmetrize=False)[0].tolist()
         [[0, 0, 1, 2], [1, 2, 0, 0]]
     """
     if recipe not in get_args(Recipe):
         raise InputError(f"recipe must be paper or sound, got {recipe!r}")
     if recipe == "sound":
-        loopless, _ = remove_self_loops(edge_index)
-        if _is_tidy(loopless, num_nodes):
-            return loopless  # in the order of the file: nothing had to be done
-        return to_undirected(loopless, num_nodes=num_nodes)
-    return to_undirected(edge_index, num_nodes=num_nodes) if symmetrize else edge_index
+        edge_index, edge_weight = remove_self_loops(edge_index, edge_weight)
+        if _is_tidy(edge_index, num_nodes):
+            return edge_index, edge_weight  # in the order of the file: nothing had to be done
+    elif not symmetrize:
+        return edge_index, edge_weight
+    if edge_weight is None:
+        return to_undirected(edge_index, num_nodes=num_nodes), None
+    return to_undirected(edge_index, edge_weight, num_nodes=num_nodes, reduce="mean")
 
 
 def recipe_features(x: Any, normalize: bool) -> Any:

@@ -64,6 +64,7 @@ class StudyGraph:
             masks["test_mask"],
             stored.class_names or None,
             stored.feature_names or None,
+            self.read.edge_weight,
         )
 
 

@@ -29,6 +29,8 @@ class LabelledGraph:
         test_mask: True for test nodes, boolean [N], or None.
         class_names: Names of the classes, or None.
         feature_names: Names of the features, or None.
+        edge_weight: How often each edge entry counts for soft labels that ask for it [E], or None; the networks
+            do not use it.
 
     Example:
         >>> from torch_geometric.data import Data
@@ -47,6 +49,7 @@ class LabelledGraph:
     test_mask: Tensor | None = None
     class_names: Sequence[str] | None = None
     feature_names: Sequence[str] | None = None
+    edge_weight: Tensor | None = None
 
     @classmethod
     def from_data(cls, data: Any, *, device: torch.device | str = "cpu") -> LabelledGraph:
@@ -65,8 +68,8 @@ class LabelledGraph:
         y = classes_of(getattr(data, "y", None))
         stored = hasattr(data, "__contains__") and "num_classes" in data
         masks = {name: getattr(data, name, None) for name in ("train_mask", "val_mask", "test_mask")}
-        names = {name: getattr(data, name, None) for name in ("class_names", "feature_names")}
-        return cls(prepare(data, device=device), y, int(data.num_classes) if stored else None, **masks, **names)
+        others = {name: getattr(data, name, None) for name in ("class_names", "feature_names", "edge_weight")}
+        return cls(prepare(data, device=device), y, int(data.num_classes) if stored else None, **masks, **others)
 
     def with_masks(self, train_mask: Tensor, val_mask: Tensor, test_mask: Tensor | None = None) -> LabelledGraph:
         """Return the same graph under another split.

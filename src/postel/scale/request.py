@@ -92,6 +92,11 @@ class Request:
                 f"for tables likelihood must be one of {', '.join(map(repr, LIKELIHOODS))}, got "
                 f"{self.likelihood!r}: ego graphs need the graph in memory, as postel.PosteL has it"
             )
+        if getattr(self.settings, "edge_weight", False) is not False:
+            raise InputError(
+                "tables count each row of edges once: for edge_weight use the transform on a graph in memory, as "
+                "postel.PosteL has it"
+            )
         if (self.settings.num_classes or 2) > MAX_CLASSES:
             raise InputError(f"num_classes must be at most {MAX_CLASSES}, got {self.settings.num_classes}")
         object.__setattr__(

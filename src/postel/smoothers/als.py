@@ -13,9 +13,10 @@ from torch_geometric.data.datapipes import functional_transform
 from postel.checks import check_choice, check_count, check_number, check_positive
 from postel.errors import InputError
 from postel.labels import KnownLabels
-from postel.settings import Flow
+from postel.settings import Flow, check_edge_weight_name
 from postel.smoothers.base import Smoother, degrees, neighbor_entries
 from postel.statistics import check_edge_index, class_counts, prior
+from postel.weighted_statistics import check_edge_weight
 
 Normalization = Literal["row", "sym"]
 
@@ -28,6 +29,7 @@ def propagated_labels(
     restart: float = 0.5,
     normalization: Normalization = "row",
     self_loops: bool = False,
+    edge_weight: Tensor | None = None,
 ) -> Tensor:
     """Propagate training labels over the graph: ``Y <- (1 - restart) P Y + restart Y0``.
 
@@ -38,13 +40,15 @@ def propagated_labels(
         restart: Weight of the training labels Y0 in every step, in [0, 1].
         normalization: How the adjacency P is scaled: by rows (``"row"``) or symmetrically (``"sym"``).
         self_loops: Whether a self-loop makes a node its own neighbor.
+        edge_weight: How often each entry counts [E], a number of at least 0; once each without it.
 
     Returns:
         One distribution per node, float64 [N, K]. A training node that nothing reaches keeps its label; another
         node takes the prior.
 
     Raises:
-        InputError: If an argument is out of its range, or ``edge_index`` has the wrong shape, type or ids.
+        InputError: If an argument is out of its range, or ``edge_index`` or ``edge_weight`` has the wrong shape,
+            type or values.
 
     Example:
         >>> edges = torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]])
@@ -54,13 +58,17 @@ def propagated_labels(
     """
     _check(0.0, steps, restart, normalization)
     check_edge_index(edge_index, known.num_nodes)
+    if edge_weight is not None:
+        check_edge_weight(edge_weight, edge_index.size(1))
     train = known.train_only().to(edge_index.device)
     index, own = train.index, train.one_hot()
     start = torch.zeros(known.num_nodes, known.num_classes, dtype=torch.float64, device=edge_index.device)
     start[index] = own
-    centers, neighbors = neighbor_entries(edge_index, self_loops)
-    degree = degrees(centers, known.num_nodes)
+    centers, neighbors, often = neighbor_entries(edge_index, self_loops, edge_weight)
+    degree = degrees(centers, known.num_nodes, often)
     weights = 1 / degree[centers] if normalization == "row" else (degree[centers] * degree[neighbors]).rsqrt()
+    if often is not None:
+        weights = weights * often
     rows = start
     for _ in range(steps):
         gathered = torch.zeros_like(rows).index_add_(0, centers, rows[neighbors] * weights[:, None])
@@ -81,6 +89,7 @@ def als_soft_labels(
     restart: float = 0.5,
     normalization: Normalization = "row",
     self_loops: bool = False,
+    edge_weight: Tensor | None = None,
     dtype: torch.dtype = torch.float64,
 ) -> Tensor:
     """Mix every training label with its propagated label: the targets of ALS before any refinement.
@@ -96,13 +105,15 @@ def als_soft_labels(
         restart: Weight of the training labels in every step, in [0, 1].
         normalization: How the adjacency is scaled: by rows (``"row"``) or symmetrically (``"sym"``).
         self_loops: Whether a self-loop makes a node its own neighbor.
+        edge_weight: How often each entry counts [E], a number of at least 0; once each without it.
         dtype: Type of the result; it is computed in float64 whatever it is.
 
     Returns:
         One distribution per node, [N, K].
 
     Raises:
-        InputError: If an argument is out of its range, or ``edge_index`` has the wrong shape, type or ids.
+        InputError: If an argument is out of its range, or ``edge_index`` or ``edge_weight`` has the wrong shape,
+            type or values.
 
     Example:
         >>> edges = torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]])
@@ -114,7 +125,13 @@ def als_soft_labels(
     """
     _check(smoothing, steps, restart, normalization)
     rows = propagated_labels(
-        edge_index, known, steps=steps, restart=restart, normalization=normalization, self_loops=self_loops
+        edge_index,
+        known,
+        steps=steps,
+        restart=restart,
+        normalization=normalization,
+        self_loops=self_loops,
+        edge_weight=edge_weight,
     )
     train = known.train_only().to(edge_index.device)
     rows[train.index] = smoothing * rows[train.index] + (1 - smoothing) * train.one_hot()
@@ -145,6 +162,8 @@ class ALS(Smoother):
         refine_lr: Learning rate of W in its own Adam group; the run's without it.
         flow: Which end of an edge is whose neighbor on a directed graph: ``"source_to_target"``, as
             torch_geometric's layers read it, or ``"target_to_source"``, as the paper does.
+        edge_weight: True to count edges by ``data.edge_weight``, or the name of another edge attribute; each edge
+            counts once without it.
         num_classes: Number of classes, where ``data.num_classes`` is missing and the last classes have no
             training node.
 
@@ -170,6 +189,7 @@ class ALS(Smoother):
         anchor: float = 1.0,
         refine_lr: float | None = None,
         flow: Flow = "source_to_target",
+        edge_weight: bool | str = False,
         num_classes: int | None = None,
     ) -> None:
         _check(smoothing, steps, restart, normalization)
@@ -180,6 +200,7 @@ class ALS(Smoother):
         if refine_lr is not None:
             check_positive("refine_lr", refine_lr)
         check_choice("flow", flow, get_args(Flow))
+        check_edge_weight_name(edge_weight)
         self.smoothing = smoothing
         self.steps = steps
         self.restart = restart
@@ -190,9 +211,12 @@ class ALS(Smoother):
         self.anchor = anchor
         self.refine_lr = refine_lr
         self.flow: Flow = flow
+        self.edge_weight: bool | str = edge_weight
         self.num_classes = num_classes
 
-    def _soft_labels(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> Tensor:
+    def _soft_labels(
+        self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype, edge_weight: Tensor | None = None
+    ) -> Tensor:
         return als_soft_labels(
             edge_index,
             known,
@@ -201,15 +225,17 @@ class ALS(Smoother):
             restart=self.restart,
             normalization=self.normalization,
             self_loops=self.self_loops,
+            edge_weight=edge_weight,
             dtype=dtype,
         )
 
-    def propagated(self, edge_index: Tensor, known: KnownLabels) -> Tensor:
+    def propagated(self, edge_index: Tensor, known: KnownLabels, edge_weight: Tensor | None = None) -> Tensor:
         """Propagate training labels with the settings of this object: see :func:`propagated_labels`.
 
         Args:
             edge_index: The edge entries, int64 [2, E].
             known: The labels; pseudo-labels are left out.
+            edge_weight: How often each entry counts [E]; once each without it.
 
         Returns:
             One distribution per node, float64 [N, K].
@@ -221,10 +247,15 @@ class ALS(Smoother):
             restart=self.restart,
             normalization=self.normalization,
             self_loops=self.self_loops,
+            edge_weight=edge_weight,
         )
 
     def objective(
-        self, edge_index: Tensor, known: KnownLabels, teacher_logits: Callable[[], Tensor]
+        self,
+        edge_index: Tensor,
+        known: KnownLabels,
+        teacher_logits: Callable[[], Tensor],
+        edge_weight: Tensor | None = None,
     ) -> RefinedTargets:
         """Make the loss of one run, with a fresh W.
 
@@ -232,12 +263,13 @@ class ALS(Smoother):
             edge_index: The edge entries, int64 [2, E].
             known: The labels; pseudo-labels are left out.
             teacher_logits: Not called: ALS has no teacher.
+            edge_weight: How often each entry counts [E]; once each without it.
 
         Returns:
             The loss, and W as its parameter.
         """
         train = known.train_only().to(edge_index.device)
-        return RefinedTargets(self, train, self.propagated(edge_index, known)[train.index])
+        return RefinedTargets(self, train, self.propagated(edge_index, known, edge_weight)[train.index])
 
 
 class RefinedTargets:

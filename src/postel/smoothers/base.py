@@ -18,10 +18,11 @@ from torch_geometric.utils import remove_self_loops
 from postel.checks import did_you_mean
 from postel.direction import oriented
 from postel.errors import InputError
-from postel.graph_input import check_graph, classes_of, edges_of
+from postel.graph_input import check_graph, classes_of, edges_of, weights_of
 from postel.labels import KnownLabels
 from postel.settings import Accept, EvidenceKind, Flow
 from postel.statistics import check_edge_index
+from postel.weighted_statistics import check_edge_weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,8 @@ class Smoother(BaseTransform):
     num_classes: int | None = None
     #: Which end of an edge is a neighbor of which, where a whole graph is read.
     flow: Flow = "source_to_target"
+    #: Whether edges count by ``data.edge_weight``, or by the edge attribute of this name.
+    edge_weight: bool | str = False
     #: How pseudo-labels enter, for a method that uses them.
     evidence: EvidenceKind = "hard"
     #: When a round is kept; any rule but ``"loss"`` starts from the model trained on one-hot labels.
@@ -97,21 +100,55 @@ class Smoother(BaseTransform):
                 )
         return type(self)(**{**known, **changes})
 
-    def oriented(self, edge_index: Tensor, num_nodes: int) -> Tensor:
+    def oriented(self, edge_index: Tensor, num_nodes: int, *, weighted: bool = False) -> Tensor:
         """Turn the entries of a graph so that (i, j) makes j a neighbor of i, by the method's ``flow``.
 
         Args:
             edge_index: The edge entries of a graph, int64 [2, E].
             num_nodes: Number of nodes.
+            weighted: Whether entries have weights, which may differ between the two directions of a link.
 
         Returns:
-            What :meth:`soft_labels` and :meth:`train_targets` take. An undirected graph comes back as it is.
+            What :meth:`soft_labels` and :meth:`train_targets` take, in the same order. An undirected graph without
+            weights comes back as it is.
 
         Raises:
             InputError: If ``edge_index`` has the wrong shape or type, or names a node that there is not.
         """
         check_edge_index(edge_index, num_nodes)
-        return oriented(edge_index, num_nodes, self.flow) if "flow" in self.params() else edge_index
+        if "flow" not in self.params():
+            return edge_index
+        return oriented(edge_index, num_nodes, self.flow, weighted=weighted)
+
+    def weights_in(self, data: Any) -> Tensor | None:
+        """Return the weights that the method counts edges by.
+
+        Args:
+            data: A graph.
+
+        Returns:
+            One weight per edge entry [E], or None if the method counts each entry once.
+
+        Raises:
+            InputError: If the graph lacks the attribute that ``edge_weight`` names, or it holds no weights.
+        """
+        if self.edge_weight is False:
+            return None
+        return weights_of(data, "edge_weight" if self.edge_weight is True else self.edge_weight)
+
+    def _checked_weights(self, edge_index: Tensor, edge_weight: Tensor | None) -> tuple[Tensor, ...]:
+        """Return what is passed on to :meth:`_soft_labels` after its first arguments: the weights, or nothing."""
+        if edge_weight is None:
+            if self.edge_weight is not False:
+                raise InputError(
+                    f"{type(self).__name__}(edge_weight={self.edge_weight!r}) counts edges by weight: give "
+                    "edge_weight, one number per edge entry, beside edge_index"
+                )
+            return ()
+        if "edge_weight" not in self.params():
+            raise InputError(f"{type(self).__name__} does not count edges, so it takes no edge_weight")
+        check_edge_weight(edge_weight, edge_index.size(1))
+        return (edge_weight.to(edge_index.device),)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the same as :meth:`params`, under the name that scikit-learn looks for.
@@ -130,31 +167,43 @@ class Smoother(BaseTransform):
 
     @abstractmethod
     def _soft_labels(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> Tensor:
-        """Return one distribution per node, [N, K]; labels come from ``known`` alone."""
+        """Return one distribution per node, [N, K]; labels come from ``known`` alone.
 
-    def soft_labels(self, edge_index: Tensor, known: KnownLabels, *, dtype: torch.dtype = torch.float64) -> Tensor:
+        A method whose constructor takes ``edge_weight`` has a further argument of that name, weights [E] or None.
+        """
+
+    def soft_labels(
+        self,
+        edge_index: Tensor,
+        known: KnownLabels,
+        *,
+        edge_weight: Tensor | None = None,
+        dtype: torch.dtype = torch.float64,
+    ) -> Tensor:
         """Compute one distribution per node: soft labels for training nodes, the method's best guess elsewhere.
 
         Args:
             edge_index: The edge entries, int64 [2, E]; an entry (i, j) makes j a neighbor of i.
             known: The labels that may be used: training labels, and pseudo-labels if there are any (see
                 :meth:`KnownLabels.with_pseudo <postel.KnownLabels.with_pseudo>`).
+            edge_weight: How often each entry counts [E]; once each without it.
             dtype: Type of the result.
 
         Returns:
             One distribution per node, [N, K].
 
         Raises:
-            InputError: If ``edge_index`` has the wrong shape or type, or names a node that there is not.
+            InputError: If ``edge_index`` or ``edge_weight`` has the wrong shape, type or values.
         """
         check_edge_index(edge_index, known.num_nodes)
-        return self._soft_labels(edge_index, known, dtype)
+        return self._soft_labels(edge_index, known, dtype, *self._checked_weights(edge_index, edge_weight))
 
     def train_targets(
         self,
         edge_index: Tensor,
         known: KnownLabels,
         *,
+        edge_weight: Tensor | None = None,
         dtype: torch.dtype = torch.float64,
         validate: bool = True,
     ) -> TrainTargets:
@@ -166,6 +215,7 @@ class Smoother(BaseTransform):
         Args:
             edge_index: The edge entries, int64 [2, E].
             known: The labels that may be used: training labels, and pseudo-labels if there are any.
+            edge_weight: How often each entry counts [E]; once each without it.
             dtype: Type of the rows; whatever it is, they are computed in float64.
             validate: Whether to check ``edge_index``; False where that was done before, as in later rounds.
 
@@ -183,12 +233,14 @@ class Smoother(BaseTransform):
         """
         if validate:
             check_edge_index(edge_index, known.num_nodes)
-        return self._train_targets(edge_index, known, dtype)
+        return self._train_targets(edge_index, known, dtype, *self._checked_weights(edge_index, edge_weight))
 
-    def _train_targets(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> TrainTargets:
-        """Return the rows and statistics of :meth:`train_targets`; ``edge_index`` is checked."""
+    def _train_targets(
+        self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype, *edge_weight: Tensor
+    ) -> TrainTargets:
+        """Return the rows and statistics of :meth:`train_targets`; what comes in is checked."""
         index = known.train_only().index.to(edge_index.device)
-        return TrainTargets(self._soft_labels(edge_index, known, dtype)[index])
+        return TrainTargets(self._soft_labels(edge_index, known, dtype, *edge_weight)[index])
 
     def forward(self, data: Data) -> Data:
         """Add ``soft_y`` to a graph; calling the transform hands over a shallow copy of the caller's object.
@@ -202,9 +254,7 @@ class Smoother(BaseTransform):
         Raises:
             InputError: If something is missing or has the wrong shape or type.
         """
-        known = known_labels(data, self.num_classes)
-        edge_index = self.oriented(edges_of(data), known.num_nodes)
-        data.soft_y = self._soft_labels(edge_index, known, torch.float32)
+        data.soft_y = self._soft_y(data, known_labels(data, self.num_classes))
         return data
 
     def with_pseudo_labels(self, data: Data, pseudo_labels: Tensor) -> Data:
@@ -233,9 +283,13 @@ class Smoother(BaseTransform):
         index = (candidates != -1).nonzero().view(-1)
         known = known.with_pseudo(index, candidates[index])
         out = copy.copy(data)
-        edge_index = self.oriented(edges_of(data), known.num_nodes)
-        out.soft_y = self._soft_labels(edge_index, known, torch.float32)
+        out.soft_y = self._soft_y(data, known)
         return out
+
+    def _soft_y(self, data: Data, known: KnownLabels) -> Tensor:
+        edge_weight = self.weights_in(data)
+        edge_index = self.oriented(edges_of(data), known.num_nodes, weighted=edge_weight is not None)
+        return self.soft_labels(edge_index, known, edge_weight=edge_weight, dtype=torch.float32)
 
 
 def _shown(value: Any) -> str:
@@ -279,29 +333,38 @@ def known_labels(data: Data, num_classes: int | None = None) -> KnownLabels:
     return KnownLabels.from_mask(y, mask, num_classes)
 
 
-def neighbor_entries(edge_index: Tensor, self_loops: bool) -> tuple[Tensor, Tensor]:
+def neighbor_entries(
+    edge_index: Tensor, self_loops: bool, edge_weight: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor | None]:
     """Split edge entries (i, j) into centers i and their neighbors j.
 
     Args:
         edge_index: The edge entries [2, E].
         self_loops: Whether self-loops are kept.
+        edge_weight: How often each entry counts [E]; once each without it.
 
     Returns:
-        Centers and neighbors, int64 [E] each.
+        Centers and neighbors, int64 [E] each, and their weights, float64 [E] or None.
     """
     edge_index = edge_index.to(torch.int64)
-    centers, neighbors = edge_index if self_loops else remove_self_loops(edge_index)[0]
-    return centers, neighbors
+    weights = None if edge_weight is None else edge_weight.to(torch.float64)
+    if not self_loops:
+        edge_index, weights = remove_self_loops(edge_index, weights)
+    return edge_index[0], edge_index[1], weights
 
 
-def degrees(centers: Tensor, num_nodes: int) -> Tensor:
+def degrees(centers: Tensor, num_nodes: int, weights: Tensor | None = None) -> Tensor:
     """Count the neighbors of each node.
 
     Args:
         centers: The center of each entry, int64 [E].
         num_nodes: Number of nodes.
+        weights: How often each entry counts, float64 [E]; once each without it.
 
     Returns:
         The counts, float64 [N]; 1 for a node without neighbors, so that they can divide.
     """
-    return torch.bincount(centers, minlength=num_nodes).clamp(min=1).to(torch.float64)
+    if weights is None:
+        return torch.bincount(centers, minlength=num_nodes).clamp(min=1).to(torch.float64)
+    sums = torch.bincount(centers, weights, minlength=num_nodes)
+    return sums.masked_fill(sums == 0, 1.0)

@@ -15,9 +15,10 @@ from postel.checks import check_choice
 from postel.expected_statistics import LogEvidence, expected_counts, log_evidence
 from postel.labels import UNKNOWN, KnownLabels
 from postel.posterior import mix
-from postel.settings import CalibratedSettings, Flow
+from postel.settings import CalibratedSettings, Flow, check_edge_weight_name
 from postel.smoothers.base import Smoother, TrainTargets
 from postel.statistics import check_edge_index, normalize_rows
+from postel.weighted_statistics import check_edge_weight
 
 
 def calibrated_soft_labels(
@@ -25,6 +26,7 @@ def calibrated_soft_labels(
     known: KnownLabels,
     settings: CalibratedSettings | None = None,
     *,
+    edge_weight: Tensor | None = None,
     rows: Tensor | None = None,
     dtype: torch.dtype = torch.float64,
     **changes: Any,
@@ -40,6 +42,7 @@ def calibrated_soft_labels(
         known: Training labels, with pseudo-labels or a model's probabilities if there are any.
         settings: The settings of the method; the defaults of :class:`~postel.settings.CalibratedSettings` without
             it. ``evidence``, ``accept`` and ``targets`` are for rounds of training and have no effect here.
+        edge_weight: How often each entry counts [E], a number of at least 0; once each without it.
         rows: The nodes whose rows are wanted, [R]; all N without it.
         dtype: Type of the result; it is computed in float64 whatever it is.
         **changes: Single settings by name, as ``alpha=0.3``; they override those of ``settings``.
@@ -48,7 +51,8 @@ def calibrated_soft_labels(
         One distribution per wanted node, [R, K].
 
     Raises:
-        InputError: If a setting is out of its range, or ``edge_index`` has the wrong shape, type or ids.
+        InputError: If a setting is out of its range, or ``edge_index`` or ``edge_weight`` has the wrong shape,
+            type or values.
 
     Example:
         >>> edges = torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]])
@@ -61,7 +65,9 @@ def calibrated_soft_labels(
     """
     settings = replace(settings or CalibratedSettings(), **changes)
     check_edge_index(edge_index, known.num_nodes)
-    return _soft_labels_and_statistics(edge_index, known, settings, rows, dtype).rows
+    if edge_weight is not None:
+        check_edge_weight(edge_weight, edge_index.size(1))
+    return _soft_labels_and_statistics(edge_index, known, settings, rows, dtype, edge_weight).rows
 
 
 @functional_transform("calibrated_postel")
@@ -92,6 +98,8 @@ class CalibratedPosteL(Smoother, CalibratedSettings):
         centers: Centers of counted pairs: all ``"labelled"`` nodes, or ``"train"`` nodes only.
         flow: Which end of an edge is whose neighbor on a directed graph: ``"source_to_target"``, as
             torch_geometric's layers read it, or ``"target_to_source"``, as the paper does.
+        edge_weight: True to count edges by ``data.edge_weight``, or the name of another edge attribute; each edge
+            counts once without it.
         num_classes: Number of classes, where ``data.num_classes`` is missing and the last classes have no
             training node.
 
@@ -110,22 +118,27 @@ class CalibratedPosteL(Smoother, CalibratedSettings):
     """
 
     flow: Flow = field(default="source_to_target", kw_only=True)
+    edge_weight: bool | str = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice("flow", self.flow, get_args(Flow))
+        check_edge_weight_name(self.edge_weight)
 
     @property
     def uses_pseudo_labels(self) -> bool:
         """Unless ``evidence`` is ``"none"``."""
         return self.evidence != "none"
 
-    def statistics(self, edge_index: Tensor, known: KnownLabels) -> Mapping[str, Any]:
+    def statistics(
+        self, edge_index: Tensor, known: KnownLabels, edge_weight: Tensor | None = None
+    ) -> Mapping[str, Any]:
         """Return what the soft labels rest on.
 
         Args:
             edge_index: The edge entries, int64 [2, E].
             known: The labels that may be used.
+            edge_weight: How often each entry counts [E]; once each without it.
 
         Returns:
             ``prior`` [K], ``conditional`` [K, K] and the fitted ``exponents``, which say in one line how much the
@@ -138,16 +151,20 @@ class CalibratedPosteL(Smoother, CalibratedSettings):
             >>> found["conditional"].tolist(), str(found["exponents"])
             ([[0.0, 1.0], [1.0, 0.0]], 'prior^1 sum^1 mean^0')
         """
-        return self.train_targets(edge_index, known).statistics
+        return self.train_targets(edge_index, known, edge_weight=edge_weight).statistics
 
-    def _soft_labels(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> Tensor:
-        return _soft_labels_and_statistics(edge_index, known, self, None, dtype).rows
+    def _soft_labels(
+        self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype, edge_weight: Tensor | None = None
+    ) -> Tensor:
+        return _soft_labels_and_statistics(edge_index, known, self, None, dtype, edge_weight).rows
 
-    def _train_targets(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> TrainTargets:
+    def _train_targets(
+        self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype, *edge_weight: Tensor
+    ) -> TrainTargets:
         train = known.train_only().index
         if self.targets == "train" or (known.evidence is None and known.index.numel() == train.numel()):
-            return _soft_labels_and_statistics(edge_index, known, self, train, dtype)
-        made = _soft_labels_and_statistics(edge_index, known, self, None, torch.float64)
+            return _soft_labels_and_statistics(edge_index, known, self, train, dtype, *edge_weight)
+        made = _soft_labels_and_statistics(edge_index, known, self, None, torch.float64, *edge_weight)
         nodes, said = _said_of_others(known.to(edge_index.device))
         rows = _agree(made.rows[nodes], said, self.alpha)
         train = train.to(nodes.device)
@@ -173,7 +190,12 @@ def _agree(posterior: Tensor, said: Tensor, alpha: float) -> Tensor:
 
 
 def _soft_labels_and_statistics(
-    edge_index: Tensor, known: KnownLabels, settings: CalibratedSettings, rows: Tensor | None, dtype: torch.dtype
+    edge_index: Tensor,
+    known: KnownLabels,
+    settings: CalibratedSettings,
+    rows: Tensor | None,
+    dtype: torch.dtype,
+    edge_weight: Tensor | None = None,
 ) -> TrainTargets:
     """Rows of the wanted nodes, and the statistics; ``edge_index`` is checked."""
     device = edge_index.device
@@ -181,7 +203,13 @@ def _soft_labels_and_statistics(
     train = known.train_only()
     # The exponents need the training nodes. Other wanted rows come on top of theirs and are picked at the end.
     only_train = rows is not None and torch.equal(rows.to(device), train.index)
-    counts = expected_counts(edge_index, known, rows=train.index if only_train else None, centers=settings.centers)
+    counts = expected_counts(
+        edge_index,
+        known,
+        edge_weight=edge_weight,
+        rows=train.index if only_train else None,
+        centers=settings.centers,
+    )
     own = train.classes if only_train else train.dense()
     places = torch.arange(own.numel(), device=device) if only_train else train.index
     left_out = own if settings.leave_one_out else torch.full_like(own, UNKNOWN)

@@ -12,6 +12,7 @@ from postel.ego_statistics import count_ego_graphs
 from postel.labels import KnownLabels
 from postel.settings import PosteLSettings
 from postel.statistics import (
+    EdgeCounts,
     class_counts,
     conditional,
     count_edges,
@@ -19,6 +20,7 @@ from postel.statistics import (
     normalized_conditional,
     prior,
 )
+from postel.weighted_statistics import weighted_counts
 
 # Rows of soft labels made at a time: their temporaries stay in cache.
 _ROWS = 1 << 12
@@ -63,7 +65,11 @@ class GraphStatistics:
 
 
 def graph_statistics(
-    edge_index: Tensor, known: KnownLabels, settings: PosteLSettings, rows: Tensor | None = None
+    edge_index: Tensor,
+    known: KnownLabels,
+    settings: PosteLSettings,
+    rows: Tensor | None = None,
+    edge_weight: Tensor | None = None,
 ) -> GraphStatistics:
     """Count the statistics of a graph in one pass over its edges.
 
@@ -72,6 +78,7 @@ def graph_statistics(
         known: The labels that may be used.
         settings: Which likelihood, which centers, and whether self-loops count.
         rows: The nodes whose histograms are wanted, [R]; all N without it.
+        edge_weight: How often each entry counts [E], checked; once each without it.
 
     Returns:
         The statistics. With the ``"local"`` likelihood they are those of ``"edge"``: see :func:`local_evidence`.
@@ -84,15 +91,20 @@ def graph_statistics(
     """
     device = edge_index.device
     shares = prior(class_counts(known)).to(device)
+
+    def count(rows: Tensor | None, centers: str = "labelled") -> EdgeCounts:
+        loops = settings.self_loops
+        if edge_weight is None:
+            return count_edges(edge_index, known, rows=rows, self_loops=loops, centers=centers)
+        return weighted_counts(edge_index, edge_weight, known, rows=rows, self_loops=loops, centers=centers)[0]
+
     if settings.likelihood != "normalized":
-        counts = count_edges(
-            edge_index, known, rows=rows, self_loops=settings.self_loops, centers=settings.centers
-        )
+        counts = count(rows, settings.centers)
         return GraphStatistics(shares, conditional(counts.pairs), counts.histograms)
     labelled = known.train_only() if settings.centers == "train" else known
     centers = labelled.index.to(device)
     needed = None if rows is None else torch.cat([centers, rows]).unique()
-    histograms = count_edges(edge_index, known, rows=needed, self_loops=settings.self_loops).histograms
+    histograms = count(needed).histograms
     chances = normalized_conditional(
         histograms[_places(centers, needed)], labelled.classes.to(device), known.num_classes
     )
@@ -106,6 +118,7 @@ def local_evidence(
     settings: PosteLSettings,
     rows: Tensor | None,
     whole: GraphStatistics,
+    edge_weight: Tensor | None = None,
 ) -> Iterator[Evidence]:
     """Yield evidence in which every node has the prior and conditional of its own ego graph.
 
@@ -115,13 +128,20 @@ def local_evidence(
         settings: The radius ``hops``, which centers, and whether self-loops count.
         rows: The wanted nodes [R]; all N without it.
         whole: The graph's statistics, with the histograms of ``rows``.
+        edge_weight: How often each entry counts [E], checked; once each without it.
 
     Yields:
         The evidence of one block of nodes after the other, in the order of ``rows``.
     """
     done = 0
     for egos in count_ego_graphs(
-        edge_index, known, settings.hops, rows=rows, self_loops=settings.self_loops, centers=settings.centers
+        edge_index,
+        known,
+        settings.hops,
+        edge_weight=edge_weight,
+        rows=rows,
+        self_loops=settings.self_loops,
+        centers=settings.centers,
     ):
         place = slice(done, done + egos.classes.size(0))
         done = place.stop

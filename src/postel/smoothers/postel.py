@@ -12,10 +12,11 @@ from torch_geometric.data.datapipes import functional_transform
 from postel.checks import check_choice
 from postel.labels import UNKNOWN, KnownLabels
 from postel.posterior import add_off_target_noise, add_uniform_noise, mix, posterior, without_evidence
-from postel.settings import Accept, Flow, PosteLSettings
+from postel.settings import Accept, Flow, PosteLSettings, check_edge_weight_name
 from postel.smoothers.base import Smoother, TrainTargets
 from postel.smoothers.evidence import Evidence, GraphStatistics, graph_statistics, local_evidence
 from postel.statistics import check_edge_index, for_each_block
+from postel.weighted_statistics import check_edge_weight
 
 
 def posterior_soft_labels(
@@ -23,6 +24,7 @@ def posterior_soft_labels(
     known: KnownLabels,
     settings: PosteLSettings | None = None,
     *,
+    edge_weight: Tensor | None = None,
     rows: Tensor | None = None,
     dtype: torch.dtype = torch.float64,
     **changes: Any,
@@ -36,6 +38,7 @@ def posterior_soft_labels(
         edge_index: The edge entries, int64 [2, E]; an entry (i, j) makes j a neighbor of i.
         known: The labels that may be used: training labels, and pseudo-labels if there are any.
         settings: The settings of the method; the defaults of :class:`~postel.PosteLSettings` without it.
+        edge_weight: How often each entry counts [E], a number of at least 0; once each without it.
         rows: The nodes whose rows are wanted, [R]; all N without it.
         dtype: Type of the result; it is computed in float64 whatever it is.
         **changes: Single settings by name, as ``alpha=0.5``; they override those of ``settings``.
@@ -44,7 +47,8 @@ def posterior_soft_labels(
         One distribution per wanted node, [R, K].
 
     Raises:
-        InputError: If a setting is out of its range, or ``edge_index`` has the wrong shape, type or ids.
+        InputError: If a setting is out of its range, or ``edge_index`` or ``edge_weight`` has the wrong shape,
+            type or values.
 
     Example:
         >>> edges = torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]])
@@ -60,11 +64,13 @@ def posterior_soft_labels(
     """
     settings = replace(settings or PosteLSettings(), **changes)
     check_edge_index(edge_index, known.num_nodes)
+    if edge_weight is not None:
+        check_edge_weight(edge_weight, edge_index.size(1))
     own = known.train_only().dense().to(edge_index.device)
     if rows is not None:
         rows = rows.to(edge_index.device)
         own = own.index_select(0, rows)
-    return _soft_labels_and_statistics(edge_index, known, settings, rows, own, dtype)[0]
+    return _soft_labels_and_statistics(edge_index, known, settings, rows, own, dtype, edge_weight)[0]
 
 
 @functional_transform("postel")
@@ -88,6 +94,8 @@ class PosteL(Smoother, PosteLSettings):
         self_loops: Whether a self-loop makes a node its own neighbor.
         flow: Which end of an edge is whose neighbor on a directed graph: ``"source_to_target"``, as
             torch_geometric's layers read it, or ``"target_to_source"``, as the paper does.
+        edge_weight: True to count edges by ``data.edge_weight``, or the name of another edge attribute; each edge
+            counts once without it.
         num_classes: Number of classes, where ``data.num_classes`` is missing and the last classes have no
             training node.
         accept: When :class:`~postel.NodeClassifier` keeps a round of training with pseudo-labels. ``"loss"``, the
@@ -113,11 +121,13 @@ class PosteL(Smoother, PosteLSettings):
 
     accept: Accept = field(default="loss", kw_only=True)
     flow: Flow = field(default="source_to_target", kw_only=True)
+    edge_weight: bool | str = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice("flow", self.flow, get_args(Flow))
         check_choice("accept", self.accept, get_args(Accept))
+        check_edge_weight_name(self.edge_weight)
 
     @classmethod
     def as_released(cls, alpha: float = 0.8, beta: float = 0.4) -> Self:
@@ -150,16 +160,24 @@ class PosteL(Smoother, PosteLSettings):
         """True: pseudo-labelled neighbors count like labelled ones."""
         return True
 
-    def _soft_labels(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> Tensor:
+    def _soft_labels(
+        self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype, edge_weight: Tensor | None = None
+    ) -> Tensor:
         own = known.train_only().dense().to(edge_index.device)
-        return _soft_labels_and_statistics(edge_index, known, self, None, own, dtype)[0]
+        return _soft_labels_and_statistics(edge_index, known, self, None, own, dtype, edge_weight)[0]
 
-    def _train_targets(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> TrainTargets:
+    def _train_targets(
+        self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype, *edge_weight: Tensor
+    ) -> TrainTargets:
         train = known.train_only().to(edge_index.device)
-        rows, whole = _soft_labels_and_statistics(edge_index, known, self, train.index, train.classes, dtype)
+        rows, whole = _soft_labels_and_statistics(
+            edge_index, known, self, train.index, train.classes, dtype, *edge_weight
+        )
         return TrainTargets(rows, {"prior": whole.prior, "conditional": whole.conditional})
 
-    def statistics(self, edge_index: Tensor, known: KnownLabels) -> tuple[Tensor, Tensor]:
+    def statistics(
+        self, edge_index: Tensor, known: KnownLabels, edge_weight: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Estimate the prior and the conditional of the whole graph.
 
         With the ``"local"`` likelihood every node has a prior and a conditional of its own; these are then the
@@ -168,6 +186,7 @@ class PosteL(Smoother, PosteLSettings):
         Args:
             edge_index: The edge entries, int64 [2, E].
             known: The labels that may be used.
+            edge_weight: How often each entry counts [E]; once each without it.
 
         Returns:
             The prior [K] and the conditional [K, K], float64.
@@ -180,7 +199,7 @@ class PosteL(Smoother, PosteLSettings):
         """
         check_edge_index(edge_index, known.num_nodes)
         nobody = torch.empty(0, dtype=torch.int64, device=edge_index.device)
-        whole = graph_statistics(edge_index, known, self, nobody)
+        whole = graph_statistics(edge_index, known, self, nobody, *self._checked_weights(edge_index, edge_weight))
         return whole.prior, whole.conditional
 
 
@@ -191,12 +210,13 @@ def _soft_labels_and_statistics(
     rows: Tensor | None,
     own: Tensor,
     dtype: torch.dtype,
+    edge_weight: Tensor | None = None,
 ) -> tuple[Tensor, GraphStatistics]:
     """Return soft labels [R, K] of ``rows`` and the graph's statistics, from one pass over the edges.
 
     ``own`` [R] holds the training class of each of those nodes, -1 elsewhere.
     """
-    whole = graph_statistics(edge_index, known, settings, rows)
+    whole = graph_statistics(edge_index, known, settings, rows, edge_weight)
     device = edge_index.device
     out = torch.empty(own.numel(), known.num_classes, dtype=dtype, device=device)
 
@@ -204,7 +224,7 @@ def _soft_labels_and_statistics(
         out[evidence.place] = _soft_rows(evidence, own[evidence.place], settings)
 
     if settings.likelihood == "local":
-        for evidence in local_evidence(edge_index, known, settings, rows, whole):
+        for evidence in local_evidence(edge_index, known, settings, rows, whole, edge_weight):
             finish(evidence)
     else:
         for_each_block(finish, whole.blocks(), torch.get_num_threads() if device.type == "cpu" else 1)

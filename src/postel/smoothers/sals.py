@@ -10,9 +10,10 @@ from torch_geometric.data.datapipes import functional_transform
 
 from postel.checks import check_choice, check_number
 from postel.labels import KnownLabels
-from postel.settings import Flow
+from postel.settings import Flow, check_edge_weight_name
 from postel.smoothers.base import Smoother, degrees, neighbor_entries
 from postel.statistics import check_edge_index, class_counts, prior
+from postel.weighted_statistics import check_edge_weight
 
 Weight = Literal["mean", "sym", "inv_degree"]
 Isolated = Literal["one-hot", "uniform", "prior"]
@@ -29,6 +30,7 @@ def sals_soft_labels(
     isolated: Isolated = "one-hot",
     self_loops: bool = False,
     pseudo_labels: bool = False,
+    edge_weight: Tensor | None = None,
     dtype: torch.dtype = torch.float64,
 ) -> Tensor:
     """Mix every training label with the average of its neighbors' labels; other nodes have that average alone.
@@ -46,13 +48,15 @@ def sals_soft_labels(
             prior where it has none), the ``"uniform"`` distribution or the ``"prior"``.
         self_loops: Whether a self-loop makes a node its own neighbor.
         pseudo_labels: Whether pseudo-labelled neighbors count.
+        edge_weight: How often each entry counts [E], a number of at least 0; once each without it.
         dtype: Type of the result; it is computed in float64 whatever it is.
 
     Returns:
         One distribution per node, [N, K].
 
     Raises:
-        InputError: If an argument is out of its range, or ``edge_index`` has the wrong shape, type or ids.
+        InputError: If an argument is out of its range, or ``edge_index`` or ``edge_weight`` has the wrong shape,
+            type or values.
 
     Example:
         >>> edges = torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]])
@@ -62,10 +66,12 @@ def sals_soft_labels(
     """
     _check(smoothing, weight, isolated)
     check_edge_index(edge_index, known.num_nodes)
+    if edge_weight is not None:
+        check_edge_weight(edge_weight, edge_index.size(1))
     known = known.to(edge_index.device)
     train = known.train_only()
     labels = known if pseudo_labels else train
-    sums = _neighbor_sums(edge_index, labels, weight, self_loops)
+    sums = _neighbor_sums(edge_index, labels, weight, self_loops, edge_weight)
     totals = sums.sum(dim=1, keepdim=True)
     alone = totals == 0
     stand_in = torch.full_like(sums[0], 1.0 / known.num_classes)
@@ -93,6 +99,8 @@ class SALS(Smoother):
         pseudo_labels: Whether pseudo-labelled neighbors count.
         flow: Which end of an edge is whose neighbor on a directed graph: ``"source_to_target"``, as
             torch_geometric's layers read it, or ``"target_to_source"``, as the paper does.
+        edge_weight: True to count edges by ``data.edge_weight``, or the name of another edge attribute; each edge
+            counts once without it.
         num_classes: Number of classes, where ``data.num_classes`` is missing and the last classes have no
             training node.
 
@@ -112,16 +120,19 @@ class SALS(Smoother):
         self_loops: bool = False,
         pseudo_labels: bool = False,
         flow: Flow = "source_to_target",
+        edge_weight: bool | str = False,
         num_classes: int | None = None,
     ) -> None:
         _check(smoothing, weight, isolated)
         check_choice("flow", flow, get_args(Flow))
+        check_edge_weight_name(edge_weight)
         self.smoothing = smoothing
         self.weight: Weight = weight
         self.isolated: Isolated = isolated
         self.self_loops = self_loops
         self.pseudo_labels = pseudo_labels
         self.flow: Flow = flow
+        self.edge_weight: bool | str = edge_weight
         self.num_classes = num_classes
 
     @property
@@ -129,7 +140,9 @@ class SALS(Smoother):
         """Whether pseudo-labelled neighbors count, as ``pseudo_labels`` says."""
         return self.pseudo_labels
 
-    def _soft_labels(self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype) -> Tensor:
+    def _soft_labels(
+        self, edge_index: Tensor, known: KnownLabels, dtype: torch.dtype, edge_weight: Tensor | None = None
+    ) -> Tensor:
         return sals_soft_labels(
             edge_index,
             known,
@@ -138,6 +151,7 @@ class SALS(Smoother):
             isolated=self.isolated,
             self_loops=self.self_loops,
             pseudo_labels=self.pseudo_labels,
+            edge_weight=edge_weight,
             dtype=dtype,
         )
 
@@ -148,11 +162,15 @@ def _check(smoothing: float, weight: str, isolated: str) -> None:
     check_choice("isolated", isolated, get_args(Isolated))
 
 
-def _neighbor_sums(edge_index: Tensor, labels: KnownLabels, weight: Weight, self_loops: bool) -> Tensor:
+def _neighbor_sums(
+    edge_index: Tensor, labels: KnownLabels, weight: Weight, self_loops: bool, edge_weight: Tensor | None
+) -> Tensor:
     """Sum the weights of each node's labelled neighbors by their class, float64 [N, K]."""
     n, k = labels.num_nodes, labels.num_classes
-    centers, neighbors = neighbor_entries(edge_index, self_loops)
-    weights = degrees(centers, n).pow(_POWER_OF_DEGREE[weight])[neighbors]
+    centers, neighbors, often = neighbor_entries(edge_index, self_loops, edge_weight)
+    weights = degrees(centers, n, often).pow(_POWER_OF_DEGREE[weight])[neighbors]
+    if often is not None:
+        weights = weights * often
     classes = labels.dense()[neighbors]
     keep = classes >= 0
     sums = torch.zeros(n * k, dtype=torch.float64, device=edge_index.device)

@@ -142,7 +142,10 @@ class NodeClassifier(Parameters):
         known = KnownLabels.from_index(index, classes, num_nodes=graph.num_nodes, num_classes=num_classes)
         watch = Watch(sets, graph.num_nodes)
         make = self._maker(graph.num_features, num_classes)
-        edge_index = smoother.oriented(edges_of(data).to(graph.device), graph.num_nodes)
+        weights = smoother.weights_in(data)
+        edge_index = smoother.oriented(
+            edges_of(data).to(graph.device), graph.num_nodes, weighted=weights is not None
+        )
         teachers: list[TrainingOutcome] = []
         statistics: dict[int, Mapping[str, Any]] = {}
 
@@ -159,7 +162,7 @@ class NodeClassifier(Parameters):
 
         def fit_once(labels: KnownLabels, number: int) -> TrainingOutcome:
             method = OneHot() if plan.one_hot_first and number == 0 else smoother
-            objective, statistics[number] = objective_of(method, edge_index, labels, teacher_logits)
+            objective, statistics[number] = objective_of(method, edge_index, labels, teacher_logits, weights)
             return run(objective, number)
 
         truth = {name: pair for name, pair in sets.items() if name != "train"}

@@ -18,7 +18,11 @@ from postel.training.tracking import TrainingOutcome
 
 
 def objective_of(
-    smoother: Smoother, edge_index: Tensor, known: KnownLabels, teacher_logits: Callable[[], Tensor]
+    smoother: Smoother,
+    edge_index: Tensor,
+    known: KnownLabels,
+    teacher_logits: Callable[[], Tensor],
+    edge_weight: Tensor | None = None,
 ) -> tuple[Objective, Mapping[str, Any]]:
     """Return what a run with this soft-label method minimizes, and the statistics that it rests on.
 
@@ -30,14 +34,16 @@ def objective_of(
         edge_index: The edge entries, int64 [2, E], checked before.
         known: Training labels, and pseudo-labels from the second round on.
         teacher_logits: A function that trains the same backbone on one-hot labels and returns its logits [N, K].
+        edge_weight: How often each entry counts [E], for a method that asks for it.
 
     Returns:
         The objective, and the method's statistics by name (:class:`~postel.smoothers.TrainTargets`).
     """
     own = getattr(smoother, "objective", None)
+    weighted = {} if edge_weight is None or smoother.edge_weight is False else {"edge_weight": edge_weight}
     if own is not None:
-        return own(edge_index, known, teacher_logits), {}
-    targets = smoother.train_targets(edge_index, known, dtype=torch.float32, validate=False)
+        return own(edge_index, known, teacher_logits, **weighted), {}
+    targets = smoother.train_targets(edge_index, known, **weighted, dtype=torch.float32, validate=False)
     index, rows = known.train_only().index, targets.rows
     if targets.other_nodes is not None and targets.other_rows is not None:
         index, rows = torch.cat([index, targets.other_nodes]), torch.cat([rows, targets.other_rows])

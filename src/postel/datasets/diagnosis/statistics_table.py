@@ -100,7 +100,7 @@ def count_edges(graph: StoredGraph, entry: Entry, counting: Counting) -> int:
         >>> [count_edges(graph, CATALOG["karate"], way) for way in ("pairs", "half", "entries")]
         [1, 1, 3]
     """
-    edges = apply_recipe(torch.from_numpy(graph.edge_index), graph.num_nodes, "paper", entry.symmetrize)
+    edges, _ = apply_recipe(torch.from_numpy(graph.edge_index), graph.num_nodes, "paper", entry.symmetrize)
     if counting == "entries":
         return edges.size(1)
     if counting == "half":

@@ -42,25 +42,35 @@ def graph_of_collection(path: Path, directed: bool = False) -> StoredGraph:
         raise InputError(f"{path} is not usable: {error}") from error
     if directed:
         return graph
-    return StoredGraph(graph.x, both_ways(graph.edge_index, graph.num_nodes), graph.y, graph.splits)
+    return StoredGraph(graph.x, both_ways(graph.edge_index, graph.num_nodes)[0], graph.y, graph.splits)
 
 
-def both_ways(edge_index: Any, num_nodes: int) -> Any:
+def both_ways(edge_index: Any, num_nodes: int, edge_weight: Any = None) -> tuple[Any, Any]:
     """Take links both ways, each once.
 
     Args:
         edge_index: Links, int64 [2, E].
         num_nodes: Number of nodes.
+        edge_weight: The weight of each link [E], or None.
 
     Returns:
-        Sorted entries, int64 [2, E'].
+        Sorted entries, int64 [2, E'], and their weights: those of the links that were merged added up, as
+        torch_geometric's ``to_undirected`` does it, or None.
 
     Example:
-        >>> both_ways(np.array([[0, 1, 2], [1, 0, 2]]), 3).tolist()
+        >>> both_ways(np.array([[0, 1, 2], [1, 0, 2]]), 3)[0].tolist()
         [[0, 1, 2], [1, 0, 2]]
+        >>> both_ways(np.array([[0, 0, 2], [1, 1, 2]]), 3, np.array([1.0, 0.5, 4.0]))[1].tolist()
+        [1.5, 1.5, 4.0]
     """
-    both = np.concatenate([edge_index, edge_index[::-1]], axis=1)
-    return np.stack(np.divmod(np.unique(both[0] * num_nodes + both[1]), num_nodes))
+    # The other way round of a self-loop is the same entry.
+    back = np.flatnonzero(edge_index[0] != edge_index[1])
+    both = np.concatenate([edge_index, edge_index[::-1, back]], axis=1)
+    links, place = np.unique(both[0] * num_nodes + both[1], return_inverse=True)
+    entries = np.stack(np.divmod(links, num_nodes))
+    if edge_weight is None:
+        return entries, None
+    return entries, np.bincount(place, np.concatenate([edge_weight, edge_weight[back]]), minlength=links.size)
 
 
 def _check_names(path: Path, names: list[str]) -> None:

@@ -121,11 +121,12 @@ class Table:
         empty = np.array([word is None or not str(word).strip() for word in [*words, None]])
         return Names(np.where(empty[codes], -1, codes), tuple("" if word is None else str(word) for word in words))
 
-    def numbers(self, name: str) -> NDArray[np.float32]:
+    def numbers(self, name: str, what: str = "a feature") -> NDArray[np.float32]:
         """Read a column of numbers.
 
         Args:
             name: The column.
+            what: What it is taken for, for the error.
 
         Returns:
             The numbers, float32 [N]; true and false are 1 and 0.
@@ -145,7 +146,7 @@ class Table:
             found = None
         if found is None:
             raise InputError(
-                f"{self.path}: column {name!r} is taken for a feature and holds text or empty cells; drop it or "
+                f"{self.path}: column {name!r} is taken for {what} and holds text or empty cells; drop it or "
                 "fill it"
             )
         if not np.isfinite(found).all():

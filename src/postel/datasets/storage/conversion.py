@@ -28,6 +28,7 @@ def convert(
     node: str = "node",
     label: str = "label",
     split: str = "split",
+    edge_weight: str | None = None,
     split_table: str | os.PathLike[str] | None = None,
     separator: str | None = None,
     directed: bool = True,
@@ -49,11 +50,13 @@ def convert(
             cell is a node without label.
         split: Node column that says train, val, test or nothing and becomes the public split; it may be missing.
             Columns ``split0``, ``split1`` and so on become as many splits.
+        edge_weight: Edge column of the link's weight, a number of at least 0, which soft labels may count by.
         split_table: A table of splits instead of such columns: one row per node with a column ``node`` and the
             columns above, or one row per node and split with ``node``, ``split`` (its number) and ``part``.
         separator: What stands between the fields of text files; without it a comma, or a tab for .tsv and for .txt
             with a tab in its first line.
-        directed: Whether links are kept as listed; otherwise they go both ways and repeated ones are merged.
+        directed: Whether links are kept as listed; otherwise they go both ways and repeated ones are merged, their
+            weights added up.
         overwrite: Whether a graph file that is there may be replaced.
 
     Returns:
@@ -66,7 +69,9 @@ def convert(
     with writing(_target(out), overwrite=overwrite, inputs=inputs) as work:
         tables = [read_table(Path(path), separator) for path in inputs]
         splits = tables[2] if len(tables) > 2 else None
-        graph = _graph_of_tables(tables[0], tables[1], splits, (source, target), node, label, split, directed)
+        graph = _graph_of_tables(
+            tables[0], tables[1], splits, (source, target), node, label, split, edge_weight, directed
+        )
         write_graph_file(work / Path(out).name, graph)
     return graph
 
@@ -110,10 +115,11 @@ def _graph_of_tables(
     node: str,
     label: str,
     split: str,
+    edge_weight: str | None,
     directed: bool,
 ) -> StoredGraph:
     nodes.require(node, label)
-    edges.require(*ends)
+    edges.require(*ends, *(() if edge_weight is None else (edge_weight,)))
     if node == label or split in (node, label):
         raise InputError(f"node, label and split must be three columns, got {node!r}, {label!r} and {split!r}")
     if nodes.data.num_rows == 0:
@@ -126,8 +132,9 @@ def _graph_of_tables(
     numbers = _numbers(columns[0], nodes, node)
     found = [_looked_up(numbers, names, *place) for names, place in zip(columns[1:], listed[1:], strict=True)]
     edge_index = np.stack(found[:2])
+    weights = None if edge_weight is None else edges.numbers(edge_weight, "a weight")
     if not directed:
-        edge_index = both_ways(edge_index, len(numbers))
+        edge_index, weights = both_ways(edge_index, len(numbers), weights)
     y, class_names = _labels(nodes, label)
     listed_splits = split_columns(nodes, split)
     if splits is not None and listed_splits:
@@ -143,7 +150,8 @@ def _graph_of_tables(
     else:
         x = np.bincount(edge_index[0], minlength=len(numbers)).astype(np.float32)[:, None]
     public = {} if masks is None else {"public": masks}
-    return StoredGraph.checked(x, edge_index, y, public, class_names, tuple(features) or ("degree",))
+    names = tuple(features) or ("degree",)
+    return StoredGraph.checked(x, edge_index, y, public, class_names, names, weights)
 
 
 def _filled(table: Table, column: str) -> Names:

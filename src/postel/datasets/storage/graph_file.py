@@ -1,9 +1,9 @@
 """The graph file: one compressed .npz without pickles, written whole or not at all, and checked at every reading.
 
 Its arrays are ``x_indptr``, ``x_indices``, ``x_shape`` and, unless every feature is 0 or 1, ``x_data`` (features
-as CSR); ``edge_index`` [2, E]; ``y`` [N]; optionally ``geomgcn_{train,val,test}_mask`` (packed bits, one row per
-split), ``public_{train,val,test}_idx`` for one public split or ``public_{train,val,test}_mask`` for several,
-``class_names``, ``feature_names`` and ``fingerprint``.
+as CSR); ``edge_index`` [2, E]; ``y`` [N]; optionally ``edge_weight`` [E], ``geomgcn_{train,val,test}_mask``
+(packed bits, one row per split), ``public_{train,val,test}_idx`` for one public split or
+``public_{train,val,test}_mask`` for several, ``class_names``, ``feature_names`` and ``fingerprint``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _NEEDED = ("x_indptr", "x_indices", "x_shape", "edge_index", "y")
 _GEOM = tuple(f"geomgcn_{part}_mask" for part in PARTS)
 _PUBLIC = tuple(f"public_{part}_idx" for part in PARTS)
 _PUBLICS = tuple(f"public_{part}_mask" for part in PARTS)
-_KNOWN = {*_NEEDED, *_GEOM, *_PUBLIC, *_PUBLICS, "x_data", "class_names", "feature_names", "fingerprint"}
+_OTHERS = ("x_data", "edge_weight", "class_names", "feature_names", "fingerprint")
+_KNOWN = {*_NEEDED, *_GEOM, *_PUBLIC, *_PUBLICS, *_OTHERS}
 
 
 def read_graph_file(path: str | os.PathLike[str], expected: str | None = None) -> StoredGraph:
@@ -103,8 +104,15 @@ def _from_arrays(arrays: Mapping[str, Any]) -> StoredGraph:
             splits[split] = np.stack(masks)
     if _PUBLIC[0] in arrays:
         splits["public"] = np.stack([_scattered(name, arrays[name], num_nodes) for name in _PUBLIC])[:, None]
-    names = [_names(arrays, what) for what in ("class_names", "feature_names")]
-    return StoredGraph.checked(_features(arrays), arrays["edge_index"], arrays["y"], splits, *names)
+    return StoredGraph.checked(
+        _features(arrays),
+        arrays["edge_index"],
+        arrays["y"],
+        splits,
+        class_names=_names(arrays, "class_names"),
+        feature_names=_names(arrays, "feature_names"),
+        edge_weight=arrays.get("edge_weight"),
+    )
 
 
 def _names(arrays: Mapping[str, Any], what: str) -> tuple[str, ...]:
@@ -171,6 +179,8 @@ def _to_arrays(graph: StoredGraph) -> dict[str, Any]:
     }
     if not (x.data == 1).all():
         arrays["x_data"] = x.data
+    if graph.edge_weight is not None:
+        arrays["edge_weight"] = graph.edge_weight
     for what, names in (("class_names", graph.class_names), ("feature_names", graph.feature_names)):
         if names:
             arrays[what] = np.array(names, dtype=np.str_)

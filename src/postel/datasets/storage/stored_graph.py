@@ -45,6 +45,7 @@ class StoredGraph:
             splits.
         class_names: Names of the classes, or nothing.
         feature_names: Names of the features, or nothing.
+        edge_weight: The weight of each edge entry, float32 [E], or None.
 
     Example:
         >>> graph = StoredGraph.checked(np.eye(4), [[0, 1], [1, 0]], [0, 1, 1, 0])
@@ -58,6 +59,7 @@ class StoredGraph:
     splits: Mapping[str, Bools] = field(default_factory=dict)
     class_names: tuple[str, ...] = ()
     feature_names: tuple[str, ...] = ()
+    edge_weight: NDArray[np.float32] | None = None
 
     @classmethod
     def checked(
@@ -68,6 +70,7 @@ class StoredGraph:
         splits: Mapping[str, Bools] | None = None,
         class_names: tuple[str, ...] = (),
         feature_names: tuple[str, ...] = (),
+        edge_weight: Any = None,
     ) -> StoredGraph:
         """Bring a graph into canonical form (sorted sparse features without explicit zeros).
 
@@ -78,6 +81,7 @@ class StoredGraph:
             splits: Booleans [3, S, N] by name.
             class_names: Names of the classes.
             feature_names: Names of the features.
+            edge_weight: The weight of each edge entry [E], or None.
 
         Returns:
             The graph.
@@ -110,7 +114,8 @@ class StoredGraph:
         for name in (*class_names, *feature_names):
             if len(name) > _LONGEST_NAME:
                 raise InputError(f"a name has {_LONGEST_NAME} characters at most, got {len(name)}: {name[:40]!r}…")
-        return cls(features, edges, y, _checked_splits(splits or {}, y), class_names, feature_names)
+        weights = None if edge_weight is None else _checked_weights(edge_weight, edges.shape[1])
+        return cls(features, edges, y, _checked_splits(splits or {}, y), class_names, feature_names, weights)
 
     @property
     def num_nodes(self) -> int:
@@ -128,7 +133,7 @@ class StoredGraph:
         return max(len(self.class_names), int(self.y.max()) + 1)
 
     def fingerprint(self) -> str:
-        """Return 32 hexadecimal digits that name features, edge entries (in order) and labels of any type.
+        """Return 32 hexadecimal digits that name features, edge entries (in order), weights if any, and labels.
 
         Splits take no part: the same graph fetched without its published splits keeps its name.
         """
@@ -139,6 +144,8 @@ class StoredGraph:
         digest = hashlib.sha256(b"postel graph 1")
         for part in (_features_digest(self.x), _ints_digest(self.edge_index), _ints_digest(self.y)):
             digest.update(part)
+        if self.edge_weight is not None:
+            digest.update(self.edge_weight.astype("<f4").tobytes())
         return digest.hexdigest()[:32]
 
 
@@ -181,6 +188,20 @@ def _whole_numbers(values: Any, name: str) -> Ints:
     if array.dtype.kind not in "iu":
         raise InputError(f"{name} must hold whole numbers, got {array.dtype}")
     return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def _checked_weights(values: Any, num_entries: int) -> NDArray[np.float32]:
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiu" or array.shape != (num_entries,):
+        raise InputError(
+            f"edge_weight must hold one number for each of {num_entries} edge entries, got {array.dtype} of shape "
+            f"{list(array.shape)}"
+        )
+    with np.errstate(over="ignore"):
+        weights = array.astype(np.float32)
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise InputError("edge_weight must hold finite numbers of at least 0")
+    return weights
 
 
 def _canonical(x: Any) -> Any:

@@ -20,7 +20,9 @@ from postel.errors import InputError, require_extra
 from postel.experiments.rows import Failure, Row
 from postel.experiments.running.execute import alone_on_one_thread, classifier_of, row_of, trained
 from postel.experiments.spec import RunSpec
+from postel.graph_input import node_index
 from postel.owners import temporary_folder
+from postel.smoothers import Smoother
 from postel.training.node_sets import labelled_sets
 
 MaskedData = Any
@@ -41,12 +43,15 @@ class GraphInMemory:
     model_fn: ModelFn | None = None
 
     @classmethod
-    def of(cls, data: MaskedData, model_fn: ModelFn | None = None) -> GraphInMemory:
+    def of(
+        cls, data: MaskedData, model_fn: ModelFn | None = None, methods: Sequence[Smoother] = ()
+    ) -> GraphInMemory:
         """Split a graph by its masks.
 
         Args:
             data: A graph with ``x``, ``edge_index``, ``y`` and masks: boolean [N], or [N, S] for S splits.
             model_fn: The user's function, None for a network of this package.
+            methods: Methods to be trained on it; weights of edges are a part of the graph if one counts by them.
 
         Returns:
             The graph with one or more splits.
@@ -67,12 +72,13 @@ class GraphInMemory:
             one = data.clone() if not counts else _with_split(data, masks, number)
             labelled_sets(one, None, torch.device("cpu"))
             splits.append(one)
-        return cls(splits, _fingerprint(data, masks), model_fn)
+        weights = [found for method in methods if (found := method.weights_in(data)) is not None]
+        return cls(splits, _fingerprint(data, [*masks.values(), *weights]), model_fn)
 
     @property
     def nodes(self) -> int:
         """Validation nodes of the smallest split."""
-        return min(int(one.val_mask.sum()) for one in self.splits)
+        return min(int(node_index("val_mask", one.val_mask, one.num_nodes).numel()) for one in self.splits)
 
     def run(self, spec: RunSpec) -> Row | Failure:
         """Run a spec; nothing is raised but an interruption.
@@ -178,9 +184,9 @@ def _with_split(data: MaskedData, masks: dict[str, Tensor], number: int) -> Mask
     return one
 
 
-def _fingerprint(data: MaskedData, masks: dict[str, Tensor]) -> str:
+def _fingerprint(data: MaskedData, others: Sequence[Tensor]) -> str:
     digest = hashlib.sha256()
-    for tensor in (data.x, data.edge_index, data.y, *masks.values()):
+    for tensor in (data.x, data.edge_index, data.y, *others):
         dense = tensor.detach().cpu()
         dense = (dense.to_dense() if dense.layout != torch.strided else dense).contiguous()
         digest.update(repr((dense.dtype, tuple(dense.shape))).encode())

@@ -80,7 +80,8 @@ def tune(
     chosen = _parsed(methods)
     if not callable(backbone):
         backbone_class(backbone)
-    graph = GraphInMemory.of(data, backbone if callable(backbone) else None)
+    made = [method.make() for method in chosen]
+    graph = GraphInMemory.of(data, backbone if callable(backbone) else None, made)
     driven = {
         method.label: Driven.begin(
             Template(
