@@ -6,10 +6,12 @@ from fractions import Fraction
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import reference_expected as reference
+from postel import expected_statistics, soft_counts
+from postel.direction import oriented
 from postel.errors import InputError
 from postel.expected_statistics import expected_counts, log_evidence
 from postel.labels import KnownLabels
@@ -151,6 +153,98 @@ def test_the_number_of_threads_changes_no_bit() -> None:
     for name in ("classes", "pairs", "histograms", "reverse"):
         assert torch.equal(getattr(one, name), getattr(two, name)), name
     assert torch.equal(one_logs.sums, two_logs.sums)
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Count every graph the way large ones are counted, in chunks and blocks that small graphs fill."""
+    monkeypatch.setattr(expected_statistics, "LARGE", 0)
+    monkeypatch.setattr(soft_counts, "_CHUNK", 4096)
+    monkeypatch.setattr(soft_counts, "_BLOCK", 1000)
+    return monkeypatch
+
+
+def random_graph(undirected: bool, in_order: bool) -> torch.Tensor:
+    """Entries with a hub, self-loops and repeated ones."""
+    edges = torch.randint(0, 800, (2, 9000), generator=torch.Generator().manual_seed(0))
+    edges[0, :2000] = 7
+    edges[1, 2000:2010] = edges[0, 2000:2010]
+    edges = torch.cat([edges, edges.flip(0)], dim=1) if undirected else edges
+    return edges[:, (edges[0] * 800 + edges[1]).argsort()] if in_order else edges
+
+
+@pytest.mark.parametrize("centers", ["labelled", "train"])
+@pytest.mark.parametrize("in_order", [True, False])
+@pytest.mark.parametrize("undirected", [True, False])
+def test_a_large_graph_has_the_counts_of_a_small_one(
+    large: pytest.MonkeyPatch, undirected: bool, in_order: bool, centers: str
+) -> None:
+    edges = random_graph(undirected, in_order)
+    draws = torch.Generator().manual_seed(1)
+    classes = torch.randint(0, 5, (80,), generator=draws)
+    known = KnownLabels.from_index(torch.arange(0, 800, 10), classes, num_nodes=800, num_classes=5)
+    soft = known.with_evidence(torch.softmax(torch.randn(800, 5, generator=draws, dtype=torch.float64), 1))
+    if undirected:
+        oriented(edges, 800, "source_to_target")
+    for rows in (known.index, None, torch.arange(30, 3, -1)):
+        many = expected_counts(edges, soft, rows=rows, centers=centers)
+        with large.context() as small:
+            small.setattr(expected_statistics, "LARGE", 1 << 60)
+            few = expected_counts(edges, soft, rows=rows, centers=centers)
+        for name in ("classes", "pairs", "histograms", "reverse"):
+            assert torch.allclose(getattr(many, name), getattr(few, name), rtol=1e-12, atol=1e-12), name
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(small_graphs(max_nodes=7), CENTERS, st.booleans(), st.data())
+def test_the_counts_of_large_graphs_equal_plain_loops(
+    large: pytest.MonkeyPatch, graph: SmallGraph, centers: str, both_ways: bool, data: st.DataObject
+) -> None:
+    rows = soft_rows(data, graph)
+    known = graph.known.with_evidence(as_tensor(rows))
+    entries = [*graph.entries, *((v, u) for u, v in graph.entries)] if both_ways else graph.entries
+    edges = torch.tensor(entries, dtype=torch.int64).view(-1, 2).T
+    if both_ways:
+        oriented(edges, graph.num_nodes, "source_to_target")
+    classes, pairs, histograms = reference.counts(entries, rows, centers_of(graph, centers))
+    some = torch.tensor(data.draw(st.permutations(range(graph.num_nodes)))[:3])
+    ours = expected_counts(edges, known, rows=some, centers=centers)
+    assert torch.allclose(ours.classes, as_tensor([classes])[0], rtol=0, atol=1e-12)
+    assert torch.allclose(ours.pairs, as_tensor(pairs), rtol=0, atol=1e-12)
+    assert torch.allclose(ours.histograms, as_tensor(histograms)[some], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("undirected", [True, False])
+def test_the_number_of_threads_changes_no_bit_of_a_large_graph(
+    large: pytest.MonkeyPatch, undirected: bool
+) -> None:
+    edges = random_graph(undirected, in_order=True)
+    known = KnownLabels.from_index(torch.arange(80), torch.arange(80) % 5, num_nodes=800)
+    soft = known.with_evidence(torch.softmax(torch.randn(800, 5, generator=torch.Generator().manual_seed(2)), 1))
+    if undirected:
+        oriented(edges, 800, "source_to_target")
+    before, counts = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            counts.append(expected_counts(edges, soft, rows=known.index))
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    for name in ("classes", "pairs", "histograms", "reverse"):
+        assert torch.equal(getattr(counts[0], name), getattr(counts[1], name)), name
+
+
+def test_integer_counts_are_the_same_whether_or_not_a_graph_is_known_to_be_undirected() -> None:
+    edges = random_graph(undirected=True, in_order=False)
+    known = KnownLabels.from_index(torch.arange(80), torch.arange(80) % 5, num_nodes=800)
+    before = expected_counts(edges, known, rows=known.index)
+    oriented(edges, 800, "source_to_target")
+    after = expected_counts(edges, known, rows=known.index)
+    assert torch.equal(before.reverse, after.reverse) and torch.equal(before.histograms, after.histograms)
+    edges[1, 0] = 3  # no longer undirected
+    changed, fresh = (expected_counts(part, known, rows=known.index) for part in (edges, edges.clone()))
+    assert torch.equal(changed.reverse, fresh.reverse) and not torch.equal(changed.reverse, after.reverse)
 
 
 @pytest.mark.parametrize(

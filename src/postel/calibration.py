@@ -14,7 +14,12 @@ from torch import Tensor
 
 from postel.expected_statistics import LogEvidence
 from postel.exponents import LARGEST, MOST_LABELS, Exponents, Vector, newton_in_box
+from postel.posterior import mix
 from postel.settings import Calibration
+from postel.statistics import for_each_block
+
+# Nodes whose posterior is made at a time.
+_ROWS = 1 << 12
 
 
 def fit_exponents(evidence: LogEvidence, classes: Tensor, calibration: Calibration = "exponents") -> Exponents:
@@ -47,13 +52,20 @@ def fit_exponents(evidence: LogEvidence, classes: Tensor, calibration: Calibrati
 
 
 def calibrated_posterior(
-    evidence: LogEvidence, exponents: Exponents, *, dtype: torch.dtype = torch.float64
+    evidence: LogEvidence,
+    exponents: Exponents,
+    *,
+    own: Tensor | None = None,
+    alpha: float = 1.0,
+    dtype: torch.dtype = torch.float64,
 ) -> Tensor:
-    """Return the posterior with these exponents.
+    """Return the posterior with these exponents, mixed with the one-hot labels of nodes that have one.
 
     Args:
         evidence: Logarithms of R nodes.
         exponents: How much each part of them counts.
+        own: Training class of each node, -1 where it has none [R]; nothing is mixed without it.
+        alpha: Weight of the posterior against the one-hot label.
         dtype: Type of the result; the arithmetic is float64 always.
 
     Returns:
@@ -67,11 +79,18 @@ def calibrated_posterior(
     """
     size, k = evidence.sums.shape
     out = torch.empty(size, k, dtype=dtype, device=evidence.sums.device)
-    for first in range(0, size, 1 << 14):
-        place = slice(first, first + (1 << 14))
+
+    def finish(place: slice) -> None:
         logits = exponents.prior * evidence.log_prior(place)
         logits = logits + exponents.total * evidence.sums[place] + exponents.mean * evidence.means(place)
-        out[place] = torch.softmax(logits, dim=1)
+        rows = torch.softmax(logits, dim=1)
+        if own is not None:
+            train = (own[place] >= 0).nonzero().view(-1)
+            rows[train] = mix(rows[train], own[place][train], alpha)
+        out[place] = rows
+
+    places = [slice(first, first + _ROWS) for first in range(0, size, _ROWS)]
+    for_each_block(finish, places, torch.get_num_threads() if out.device.type == "cpu" else 1)
     return out
 
 

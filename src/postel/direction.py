@@ -6,11 +6,16 @@ import warnings
 
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakIdKeyDictionary
 
 from postel.settings import Flow
+from postel.statistics import for_each_block
 
-_ENTRIES = 1 << 20
+_ENTRIES = 1 << 18
 _told: list[bool] = []
+
+# Tensors that were found to go both ways, with their version then: a change in place makes a new one.
+_undirected: WeakIdKeyDictionary = WeakIdKeyDictionary()
 
 
 def is_directed(edge_index: Tensor, num_nodes: int) -> bool:
@@ -33,10 +38,35 @@ def is_directed(edge_index: Tensor, num_nodes: int) -> bool:
     random = torch.Generator().manual_seed(0)
     draws = torch.randint(-(2**62), 2**62, (2, num_nodes), generator=random).to(edge_index.device)
     left, right = draws
-    total = torch.zeros((), dtype=torch.int64, device=edge_index.device)
-    for source, target in edge_index.split(_ENTRIES, dim=1) if edge_index.numel() else ():
-        total += (left[source] * right[target] - left[target] * right[source]).sum()  # modulo 2^64
-    return bool(total != 0)
+    blocks = edge_index.split(_ENTRIES, dim=1) if edge_index.numel() else ()
+    totals: list[Tensor] = []
+
+    def add_up(block: Tensor) -> None:
+        source, target = block
+        there = left.index_select(0, source).mul_(right.index_select(0, target))
+        back = left.index_select(0, target).mul_(right.index_select(0, source))
+        totals.append(there.sub_(back).sum())  # modulo 2^64, and so the same in any order
+
+    for_each_block(add_up, blocks, torch.get_num_threads() if edge_index.device.type == "cpu" else 1)
+    return bool(totals) and bool(torch.stack(totals).sum() != 0)
+
+
+def known_undirected(edge_index: Tensor) -> bool:
+    """Tell whether :func:`oriented` has found these very entries to go both ways, without looking at them again.
+
+    Args:
+        edge_index: The edge entries.
+
+    Returns:
+        True if so; False if they are directed, were never looked at, or were changed since.
+
+    Example:
+        >>> edges = torch.tensor([[0, 1], [1, 0]])
+        >>> before = known_undirected(edges)
+        >>> before, known_undirected(oriented(edges, 2, "source_to_target"))
+        (False, True)
+    """
+    return not edge_index.is_inference() and _undirected.get(edge_index) == edge_index._version
 
 
 def oriented(edge_index: Tensor, num_nodes: int, flow: Flow, *, weighted: bool = False) -> Tensor:
@@ -60,6 +90,8 @@ def oriented(edge_index: Tensor, num_nodes: int, flow: Flow, *, weighted: bool =
     if flow == "target_to_source":
         return edge_index
     if not is_directed(edge_index, num_nodes):
+        if not edge_index.is_inference():
+            _undirected[edge_index] = edge_index._version
         return edge_index.flip(0) if weighted else edge_index
     if not _told:
         _told.append(True)

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from postel.direction import known_undirected
 from postel.labels import KnownLabels
+from postel.soft_counts import LARGE, RUN, count_large
 from postel.statistics import class_counts, count_edges, for_each_block
 from postel.weighted_statistics import weighted_counts
 
-# Entries handled at a time, and rows added up in the evidence's own precision before float64 takes over.
+# Entries handled at a time.
 _ENTRIES = 1 << 20
-_RUN = 512
 
 # Nodes whose logarithms are taken at a time.
 _ROWS = 1 << 12
@@ -89,6 +90,11 @@ def _hard_counts(edge_index: Tensor, known: KnownLabels, rows: Tensor | None, ce
     device, k = edge_index.device, known.num_classes
     counts = count_edges(edge_index, known, rows=rows, centers=centers)
     labels = known.train_only() if centers == "train" else known
+    classes = class_counts(known).to(device, torch.float64)
+    if labels.index.numel() == known.index.numel() and known_undirected(edge_index):
+        # Whoever has a node as neighbor is a neighbor of it.
+        histograms = counts.histograms.to(torch.float64)
+        return ExpectedCounts(classes, counts.pairs.to(torch.float64), histograms, histograms)
     center_class = torch.full((known.num_nodes,), k, dtype=torch.int64, device=device)
     center_class[labels.index.to(device)] = labels.classes.to(device)
     rank = _ranks(known.num_nodes, rows, device)
@@ -102,15 +108,15 @@ def _hard_counts(edge_index: Tensor, known: KnownLabels, rows: Tensor | None, ce
     def count_share(worker: int) -> None:
         for entries in blocks[worker::workers]:
             sources, targets = _chosen(wanted.index_select(0, entries[1]), *entries)
-            classes = center_class.index_select(0, sources)
-            classes, sources, targets = _chosen((classes < k) & (sources != targets), classes, sources, targets)
-            places = rank.index_select(0, targets).mul_(k).add_(classes)
+            found = center_class.index_select(0, sources)
+            found, sources, targets = _chosen((found < k) & (sources != targets), found, sources, targets)
+            places = rank.index_select(0, targets).mul_(k).add_(found)
             tables[worker].index_add_(0, places, one.expand(places.numel()))
 
     for_each_block(count_share, range(workers), workers)
     reverse = tables.sum(dim=0, dtype=tables.dtype)
     return ExpectedCounts(
-        class_counts(known).to(device, torch.float64),
+        classes,
         counts.pairs.to(torch.float64),
         counts.histograms.to(torch.float64),
         reverse.view_as(counts.histograms).to(torch.float64),
@@ -126,10 +132,14 @@ def _soft_counts(
     if centers == "train":
         is_center = torch.zeros_like(is_center)
         is_center[known.train_only().index.to(device)] = True
+    size = n if rows is None else rows.numel()
+    if device.type == "cpu" and edge_index.size(1) * k >= LARGE and n < 1 << 31:
+        undirected = known_undirected(edge_index)
+        counts = count_large(edge_index, table, rank, size, is_center, undirected=undirected)
+        return ExpectedCounts(counts.classes, counts.pairs, counts.histograms, counts.reverse)
     wanted = rank >= 0
     needed = is_center | wanted
     pairs = torch.zeros(k, k, dtype=torch.float64, device=device)
-    size = n if rows is None else rows.numel()
     histograms = torch.zeros(size, k, dtype=torch.float64, device=device)
     reverse = torch.zeros_like(histograms)
     train = known.train_only()
@@ -179,7 +189,7 @@ def _ranks(num_nodes: int, rows: Tensor | None, device: torch.device) -> Tensor:
 def _sums_by(keys: Tensor, places: Tensor, table: Tensor) -> tuple[Tensor, Tensor]:
     """Rows ``table[places]`` added up over runs of equal ``keys``: the runs' keys [U] and float64 sums [U, K].
 
-    A key may have several runs: none is longer than ``_RUN``, so that float32 rows lose nothing that matters.
+    A key may have several runs: none is longer than ``RUN``, so that float32 rows lose nothing that matters.
     """
     if keys.numel() == 0:
         return keys, torch.zeros(0, table.size(1), dtype=torch.float64, device=table.device)
@@ -188,7 +198,7 @@ def _sums_by(keys: Tensor, places: Tensor, table: Tensor) -> tuple[Tensor, Tenso
         places = places[order]
     begins = torch.ones_like(keys, dtype=torch.bool)
     torch.ne(keys[1:], keys[:-1], out=begins[1:])
-    begins[::_RUN] = True
+    begins[::RUN] = True
     starts = begins.nonzero().view(-1)
     # A bag of rows is summed by one thread, in the order given.
     sums = torch.embedding_bag(table, places.to(torch.int64), starts, False, 0, False, None, False)[0]

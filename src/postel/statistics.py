@@ -11,8 +11,9 @@ j the neighbor. (Where a network passes messages along the same entry, i is the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
 from typing import TypeVar
@@ -217,9 +218,28 @@ def for_each_block(function: Callable[[_Block], None], blocks: Sequence[_Block],
         for block in blocks:
             function(block)
         return
-    with ThreadPoolExecutor(workers) as pool:
+    with worker_threads(workers) as pool:
         for _ in pool.map(function, blocks):
             pass
+
+
+@contextmanager
+def worker_threads(workers: int) -> Iterator[ThreadPoolExecutor]:
+    """Start threads in which torch takes one core each: else every one of them would start as many again.
+
+    Args:
+        workers: Number of threads.
+
+    Yields:
+        The threads. Torch has its own number of threads back at the end.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with ThreadPoolExecutor(workers) as pool:
+            yield pool
+    finally:
+        torch.set_num_threads(before)
 
 
 def prior(counts: Tensor) -> Tensor:

@@ -14,7 +14,6 @@ from postel.calibration import calibrated_posterior, fit_exponents
 from postel.checks import check_choice
 from postel.expected_statistics import LogEvidence, expected_counts, log_evidence
 from postel.labels import UNKNOWN, KnownLabels
-from postel.posterior import mix
 from postel.settings import CalibratedSettings, Flow, check_edge_weight_name
 from postel.smoothers.base import Smoother, TrainTargets
 from postel.statistics import check_edge_index, normalize_rows
@@ -211,13 +210,11 @@ def _soft_labels_and_statistics(
         centers=settings.centers,
     )
     own = train.classes if only_train else train.dense()
-    places = torch.arange(own.numel(), device=device) if only_train else train.index
     left_out = own if settings.leave_one_out else torch.full_like(own, UNKNOWN)
     evidence = log_evidence(counts, left_out)
-    of_train = evidence if only_train else _part(evidence, places)
+    of_train = evidence if only_train else _part(evidence, train.index)
     exponents = fit_exponents(of_train, train.classes, settings.calibration)
-    out = calibrated_posterior(evidence, exponents)
-    out[places] = mix(out[places], train.classes, settings.alpha)
+    out = calibrated_posterior(evidence, exponents, own=own, alpha=settings.alpha, dtype=dtype)
     if not only_train and rows is not None:
         out = out[rows.to(device)]
     statistics = {
@@ -225,7 +222,7 @@ def _soft_labels_and_statistics(
         "conditional": normalize_rows(counts.pairs),
         "exponents": exponents,
     }
-    return TrainTargets(out.to(dtype), statistics)
+    return TrainTargets(out, statistics)
 
 
 def _part(evidence: LogEvidence, places: Tensor) -> LogEvidence:

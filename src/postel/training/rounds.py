@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from postel.labels import KnownLabels
+from postel.labels import KnownLabels, empty_table
 from postel.settings import Accept, EvidenceKind
 from postel.smoothers.base import Smoother
 from postel.training.pseudo_labels import Judgement, by_loss, most_probable
@@ -73,7 +73,8 @@ def scaled_probabilities(known: KnownLabels, outcome: TrainingOutcome, judgement
         The labels of the next round.
     """
     logits = outcome.logits.detach().to(known.index.device)
-    probabilities = torch.softmax(logits / (judgement.temperature or 1.0), dim=1)
+    scaled = logits / (judgement.temperature or 1.0)
+    probabilities = torch.softmax(scaled, dim=1, out=empty_table(scaled.size(0), scaled.size(1), scaled))
     return known.with_evidence(probabilities, copy=False)
 
 
