@@ -6,11 +6,14 @@ import csv
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
 
 from cli.commands import Here
-from postel import NodeClassifier, load_dataset
+from postel import KnownLabels, NodeClassifier, load_dataset
+from postel.functional import calibrated_soft_labels
 
 QUICK = ("--max-epochs", "4", "--pseudo-labels", "1", "--json")
 
@@ -35,6 +38,29 @@ def test_predictions_of_a_trained_model(here: Here, tmp_path: Path) -> None:
         lines = list(csv.DictReader(stream))
     assert [line["prediction"] for line in lines] == table["prediction"]
     assert [float(line["p_0"]) for line in lines] == table["p_0"]
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_predictions_are_pseudo_labels_as_they_are(form: str, here: Here, tmp_path: Path) -> None:
+    here("train", "karate", *QUICK, "--out", "model", cwd=tmp_path)
+    assert here("predict", "model", "karate", "-o", f"said.{form}", cwd=tmp_path).returncode == 0
+    data = load_dataset("karate", split=0)
+    train = data.train_mask.nonzero().view(-1)
+    columns = {"source": data.edge_index[0].numpy(), "target": data.edge_index[1].numpy()}
+    pq.write_table(pa.table(columns), tmp_path / "edges.parquet")
+    pq.write_table(pa.table({"node": train.numpy(), "label": data.y[train].numpy()}), tmp_path / "train.parquet")
+    tables = ("--edges", "edges.parquet", "--labels", "train.parquet", "--pseudo-labels", f"said.{form}")
+    method = ("--method", "calibrated", "--out", "soft.parquet", "--nodes", "all")
+    done = here("smooth", *tables, *method, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    said = NodeClassifier.load(tmp_path / "model").predict_proba(data).double()
+    known = KnownLabels.from_mask(data.y, data.train_mask).with_evidence(said)
+    expected = calibrated_soft_labels(data.edge_index, known)
+    found = pq.read_table(tmp_path / "soft.parquet").to_pydict()
+    assert found["node"] == list(range(34))
+    assert torch.allclose(torch.tensor(found["soft_label"], dtype=torch.float64), expected, rtol=0, atol=1e-12)
+    refused = here("smooth", *tables, "--out", "plain.parquet", cwd=tmp_path)
+    assert refused.returncode == 2 and "only the method calibrated takes" in " ".join(refused.stderr.split())
 
 
 def test_predictions_replace_nothing_unasked(here: Here, tmp_path: Path) -> None:

@@ -25,7 +25,10 @@ def smooth(
     out_path: str = typer.Option(
         ..., "--out", "-o", help="Parquet to write: a file, or a folder with engine spark."
     ),
-    pseudo_labels: str | None = typer.Option(None, help="Labels that a model gave to further nodes."),
+    pseudo_labels: str | None = typer.Option(
+        None,
+        help="Labels that a model gave to further nodes; calibrated also takes probabilities, as predict writes.",
+    ),
     method: Annotated[
         str,
         choice(

@@ -1,4 +1,4 @@
-"""Calibrated posteriors from whole numbers, in numpy alone: what the engines for tables hand over is enough.
+"""Calibrated posteriors from counts, in numpy alone: what the engines for tables hand over is enough.
 
 A training node's own label is left out of all counts. For that its row needs two histograms side by side, [R, 2K]:
 its labelled neighbors by class, and the centers that have it as their neighbor. Like the other kernel, this module
@@ -7,9 +7,10 @@ is sent to Spark's executors, and imports nothing that is not.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from postel.scale.kernel import Counts, Floats
 from postel.settings import CalibratedSettings
@@ -19,14 +20,14 @@ class CalibratedModel(NamedTuple):
     """What the calibrated soft label of a node depends on besides its own rows of counts.
 
     Attributes:
-        classes: Labelled nodes of each class, [K].
-        pairs: Entries by class of center and of neighbor, [K, K].
+        classes: Labelled nodes of each class, [K]; expected ones where pseudo-labels are probabilities.
+        pairs: Entries by class of center and of neighbor, [K, K], as they are.
         exponents: Those of prior, sum and mean.
         settings: The settings of the method.
     """
 
-    classes: Counts
-    pairs: Counts
+    classes: NDArray[Any]
+    pairs: NDArray[Any]
     exponents: tuple[float, float, float]
     settings: CalibratedSettings
 

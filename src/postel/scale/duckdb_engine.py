@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from postel.errors import InputError, require_extra
-from postel.scale import sql
+from postel.scale import soft_sql, sql
 from postel.scale.batches import misread
 from postel.scale.calibrated_kernel import CalibratedModel
 from postel.scale.classes import conflict
@@ -19,6 +19,7 @@ from postel.scale.column_kinds import WHOLE_NUMBER
 from postel.scale.engine import Engine, Inputs, Names, PairCounts, Progress, histograms_of
 from postel.scale.kernel import Counts, Model
 from postel.scale.output import write_rows
+from postel.scale.probabilities import PREFIX, check_known, labels_of, leading_class, not_a_distribution
 from postel.scale.request import Request
 from postel.scale.tables import Table
 
@@ -56,47 +57,60 @@ class DuckDBEngine(Engine):
         """Close the connection and give its memory back."""
         self._connection.close()
 
-    def census(self) -> Mapping[int | str, int]:
+    def census(self) -> Mapping[int | str, float]:
         inputs = self._inputs
         self._view("edges", inputs.edges, ("source", "target"), (inputs.ids, inputs.ids))
-        for name, table in (("labels", inputs.labels), ("pseudo", inputs.pseudo)):
+        hard = None if inputs.soft else inputs.pseudo
+        for name, table in (("labels", inputs.labels), ("pseudo", hard)):
             if table is not None:
                 self._view(name, table, ("node", "label"), (inputs.ids, inputs.label_kind))
         stage = "reading labels"
-        self._run(f"CREATE TABLE found AS {sql.found(inputs.pseudo is not None)}", stage, *inputs.tables[1:])
+        self._run(f"CREATE TABLE found AS {sql.found(hard is not None)}", stage, *inputs.tables[1:])
         twice = self._run(sql.CONFLICT, stage)
         if twice:
             node, label, other, train = twice[0]
             raise conflict("labels" if train else "pseudo-labels", node, (label, other))
-        return dict(self._run(sql.CENSUS, stage))
+        found = dict(self._run(sql.CENSUS, stage))
+        return self._soft_census(inputs.pseudo, list(found)) if inputs.pseudo and inputs.soft else found
+
+    def _soft_census(self, table: Table, trained: list[int | str]) -> Mapping[int | str, float]:
+        self._columns = labels_of(table, self._inputs.label_kind)
+        check_known(table, self._columns, trained)
+        self._run(f"CREATE VIEW said AS {self._unpivoted(table)}", None, table)
+        self._run(f"CREATE TABLE soft AS {soft_sql.SOFT}", "reading labels", table)
+        for node, parts, least, total in self._run(soft_sql.misfits(len(self._columns))):
+            raise not_a_distribution(node, int(parts), least, total)
+        return dict(self._run(soft_sql.CENSUS, "reading labels"))
 
     def count(self, names: Names) -> PairCounts:
         self._run(f"CREATE TABLE names (label {_TYPES[self._inputs.label_kind]}, class SMALLINT)")
         self._connection.executemany(
             "INSERT INTO names VALUES (?, ?)", [[name, number] for number, name in enumerate(names)]
         )
+        soft = self._inputs.soft
         known = f"SELECT node, CAST(own AS SMALLINT) AS own, class FROM ({sql.KNOWN})"
+        if soft:
+            known = soft_sql.known(leading_class(names, self._columns))
         self._run(f"CREATE TABLE known AS {known}", "reading labels")
         self._run("DROP TABLE found")
         # The counts go to a file rather than a table, and are sorted in a query of their own: grouping and sorting
         # in one need the memory of both at a time.
         counted = _text(str(self._folder / "counts.parquet"))
-        self._run(
-            f"COPY ({sql.counts(self._request, len(names))}) TO {counted} (FORMAT PARQUET)",
-            "counting",
-            self._inputs.edges,
-        )
+        query = (soft_sql if soft else sql).counts(self._request, len(names))
+        self._run(f"COPY ({query}) TO {counted} (FORMAT PARQUET)", "counting", self._inputs.edges)
         self._run(f"CREATE VIEW counts AS SELECT * FROM read_parquet({counted})")
         self._width = len(names) * (2 if self._request.reverse else 1)
         normalized = self._request.likelihood == "normalized"
-        query = sql.shares(self._request, "//") if normalized else sql.pairs(self._request, len(names))
-        high, low = np.zeros((2, len(names), len(names)), dtype=np.int64)
+        pairs = (soft_sql if soft else sql).pairs(self._request, len(names))
+        query = sql.shares(self._request, "//") if normalized else pairs
+        high, low = np.zeros((2, len(names), len(names)), dtype=np.float64 if soft else np.int64)
         for center, neighbor, upper, lower in self._run(query, "adding up"):
             high[center, neighbor], low[center, neighbor] = upper, lower
         return PairCounts(high, low if normalized else None)
 
     def sample(self, most: int) -> tuple[Counts, Counts]:
-        return histograms_of(self._run(sql.sample(most, "//"), "choosing nodes"), self._width)
+        dtype = np.float64 if self._inputs.soft else np.int64
+        return histograms_of(self._run(sql.sample(most, "//"), "choosing nodes"), self._width, dtype)
 
     def write(self, model: Model | CalibratedModel, target: str) -> int:
         pq = require_extra("pyarrow.parquet", "tables")
@@ -122,21 +136,22 @@ class DuckDBEngine(Engine):
             done += batch.num_rows
             self._progress("writing", done / total)
 
-    def _view(self, name: str, table: Table, columns: tuple[str, str], kinds: tuple[str, str]) -> None:
-        parts = []
-        if table.format == "parquet":
-            old = [_name(column) for column in table.columns]
-            parts.append((old, f"read_parquet({_list(table.files)}, hive_partitioning=false)"))
-        else:
-            # Read as text, by the header's order, and cast here: DuckDB's own guesses of types, separators and
-            # names are not those of the other engines.
-            options = f"auto_detect=false, header=true, delim={_text(table.separator)}, quote='\"', escape='\"'"
-            for header, files in table.files_by_header().items():
-                names = ", ".join(f"c{at}: 'VARCHAR'" for at in range(len(header)))
-                reader = f"read_csv({_list(files)}, columns={{{names}}}, hive_partitioning=false, {options})"
-                parts.append(([f"c{header.index(column)}" for column in table.columns], reader))
+    def _unpivoted(self, table: Table) -> str:
+        """The query of (node, label, weight) of probabilities; a row with an empty field says nothing."""
         queries = []
-        for old, reader in parts:
+        for (node, *old), reader in _parts(table, [table.columns[0], *(PREFIX + n for n in table.probabilities)]):
+            labels = ", ".join(str(label) if isinstance(label, int) else _text(label) for label in self._columns)
+            weights = ", ".join(f"CAST({column} AS DOUBLE)" for column in old)
+            filled = " AND ".join(f"{column} IS NOT NULL" for column in (node, *old))
+            queries.append(
+                f"SELECT {_cast(node, self._inputs.ids, table.is_text(0))} AS node, unnest([{labels}]) AS label, "
+                f"unnest([{weights}]) AS weight FROM {reader} WHERE {filled}"
+            )
+        return " UNION ALL ".join(queries)
+
+    def _view(self, name: str, table: Table, columns: tuple[str, str], kinds: tuple[str, str]) -> None:
+        queries = []
+        for old, reader in _parts(table, table.columns):
             typed = [_cast(old[at], kinds[at], table.is_text(at)) for at in (0, 1)]
             queries.append(
                 f"SELECT {', '.join(typed)} FROM {reader} WHERE {old[0]} IS NOT NULL AND {old[1]} IS NOT NULL"
@@ -195,6 +210,23 @@ class DuckDBEngine(Engine):
         finally:
             over.set()
             watcher.join()
+
+
+def _parts(table: Table, columns: Sequence[str]) -> list[tuple[list[str], str]]:
+    """What to read: the columns as they are called there, and the reader of the files that call them so."""
+    if table.format == "parquet":
+        return [
+            ([_name(name) for name in columns], f"read_parquet({_list(table.files)}, hive_partitioning=false)")
+        ]
+    parts = []
+    # Read as text, by the header's order, and cast here: DuckDB's own guesses of types, separators and names are
+    # not those of the other engines.
+    options = f"auto_detect=false, header=true, delim={_text(table.separator)}, quote='\"', escape='\"'"
+    for header, files in table.files_by_header().items():
+        names = ", ".join(f"c{at}: 'VARCHAR'" for at in range(len(header)))
+        reader = f"read_csv({_list(files)}, columns={{{names}}}, hive_partitioning=false, {options})"
+        parts.append(([f"c{header.index(column)}" for column in columns], reader))
+    return parts
 
 
 def _text(value: str) -> str:

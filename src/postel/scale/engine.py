@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from postel.errors import InputError
 from postel.scale.calibrated_kernel import CalibratedModel
 from postel.scale.column_kinds import common_kind
 from postel.scale.kernel import Counts, Floats, Model, join_shares, normalize_rows
+from postel.scale.probabilities import open_pseudo_labels
 from postel.scale.request import Request
 from postel.scale.tables import Table, open_table
 
@@ -65,8 +68,12 @@ class Inputs:
         labels = open_table("labels", request.labels, (names.node, names.label), names.separator)
         pseudo = None
         if request.pseudo_labels is not None:
-            columns = (names.node, names.label)
-            pseudo = open_table("pseudo-labels", request.pseudo_labels, columns, names.separator)
+            pseudo = open_pseudo_labels(request.pseudo_labels, names)
+            if pseudo.probabilities and not request.reverse:
+                raise InputError(
+                    f"pseudo-labels {pseudo.path} hold probabilities, which only the method calibrated takes: use "
+                    f"it, or give each node's most probable class in a column {names.label!r}"
+                )
         return cls.of(edges, labels, pseudo, names.id_type)
 
     @classmethod
@@ -88,8 +95,13 @@ class Inputs:
         tables = [labels] if pseudo is None else [labels, pseudo]
         ids = [(edges.what, edges.columns[at], edges.kinds[at]) for at in (0, 1)]
         ids += [(table.what, table.columns[0], table.kinds[0]) for table in tables]
-        kinds = {table.kinds[1] for table in tables}
+        kinds = {table.kinds[1] for table in tables if not table.probabilities}
         return cls(edges, labels, pseudo, common_kind(ids, id_type), "string" if "string" in kinds else "integer")
+
+    @property
+    def soft(self) -> bool:
+        """Whether pseudo-labels are probabilities."""
+        return self.pseudo is not None and bool(self.pseudo.probabilities)
 
     @property
     def tables(self) -> list[Table]:
@@ -109,15 +121,15 @@ class Inputs:
 
 @dataclass(frozen=True)
 class PairCounts:
-    """Counts of (center's class, neighbor's class), whole numbers [K, K].
+    """Counts of (center's class, neighbor's class), whole numbers [K, K], or expected ones of probabilities.
 
     Args:
         high: The counts; for the ``normalized`` likelihood the upper bits of sums of shares.
         low: The lower bits of those sums (see :func:`postel.scale.kernel.split_shares`).
     """
 
-    high: Counts
-    low: Counts | None = None
+    high: NDArray[Any]
+    low: NDArray[Any] | None = None
 
     def conditional(self) -> Floats:
         """Return P(neighbor's class | center's class), float64 [K, K] (Eq. 3)."""
@@ -130,11 +142,11 @@ class Engine(Protocol):
     ``census``, ``count`` and ``write`` come once each, in this order; ``sample``, if at all, before ``write``.
     """
 
-    def census(self) -> Mapping[int | str, int]:
+    def census(self) -> Mapping[int | str, float]:
         """Count the labelled nodes by label.
 
         Returns:
-            Number of nodes of each label.
+            Number of nodes of each label; of those with probabilities, what they sum to.
 
         Raises:
             InputError: If a node has two labels.
@@ -175,12 +187,15 @@ class Engine(Protocol):
         """Give back what the engine holds; called once, whatever happened before."""
 
 
-def histograms_of(entries: Sequence[tuple[int, int, int, int]], width: int) -> tuple[Counts, Counts]:
+def histograms_of(
+    entries: Sequence[tuple[int, int, int, Any]], width: int, dtype: type = np.int64
+) -> tuple[NDArray[Any], Counts]:
     """Put counted rows into arrays.
 
     Args:
         entries: Rows (place, own, class, n); a place may have several rows of one class.
         width: Number of columns.
+        dtype: Type of the numbers n.
 
     Returns:
         Histograms, one row per place, and the training class of each.
@@ -190,9 +205,11 @@ def histograms_of(entries: Sequence[tuple[int, int, int, int]], width: int) -> t
         (array([[0, 0, 0],
                [0, 0, 6]]), array([1, 0]))
     """
-    table = np.array([tuple(row) for row in entries], dtype=np.int64).reshape(-1, 4)
+    table = np.array([tuple(row)[:3] for row in entries], dtype=np.int64).reshape(-1, 3)
+    numbers: NDArray[Any] = np.array([row[3] for row in entries], dtype=dtype)
     size = int(table[:, 0].max(initial=-1)) + 1
-    histograms, own = np.zeros((size, width), dtype=np.int64), np.full(size, -1, dtype=np.int64)
-    np.add.at(histograms, (table[:, 0], table[:, 2]), table[:, 3])
+    histograms: NDArray[Any] = np.zeros((size, width), dtype=dtype)
+    own = np.full(size, -1, dtype=np.int64)
+    np.add.at(histograms, (table[:, 0], table[:, 2]), numbers)
     own[table[:, 0]] = table[:, 1]
     return histograms, own

@@ -39,12 +39,12 @@ class MemoryEngine(Engine):
     def close(self) -> None:
         """Do nothing: all that the engine holds is memory of this process."""
 
-    def census(self) -> Mapping[int | str, int]:
+    def census(self) -> Mapping[int | str, float]:
         pa, pc = require_extra("pyarrow", "tables"), require_extra("pyarrow.compute", "tables")
         self._progress("reading labels", None)
         nodes, labels = self._labelled(self._inputs.labels)
         train = np.ones(len(nodes), dtype=bool)
-        if self._inputs.pseudo is not None:
+        if self._inputs.pseudo is not None and not self._inputs.soft:
             more, more_labels = self._labelled(self._inputs.pseudo)
             new = pc.invert(pc.is_in(more, nodes))
             nodes = pa.concat_arrays([nodes, more.filter(new)])
@@ -132,7 +132,7 @@ class MemoryEngine(Engine):
 
     def _count_edges(self, classes: Ints, k: int) -> NDArray[np.int32]:
         """Count the neighbors of each class of each held node, [N, K]; centers of each class beside, if wanted."""
-        find = _finder(self._nodes)
+        find = finder(self._nodes)
         reverse = self._request.reverse
         width = 2 * k if reverse else k
         histograms = np.zeros(len(self._nodes) * width, dtype=np.int32)
@@ -186,8 +186,15 @@ def _spread(places: Any, classes: Ints, train: NDArray[np.bool_]) -> tuple[Ints,
     return np.where(at >= 0, classes[at], -1), (at >= 0) & train[at]
 
 
-def _finder(nodes: Any) -> Any:
-    """Make a function from Arrow ids to their places in the sorted ``nodes``, -1 where they are not among them."""
+def finder(nodes: Any) -> Any:
+    """Make a function from Arrow ids to their places in the sorted ``nodes``, -1 where they are not among them.
+
+    Args:
+        nodes: Arrow array of ids, sorted.
+
+    Returns:
+        The function.
+    """
     pa, pc = require_extra("pyarrow", "tables"), require_extra("pyarrow.compute", "tables")
     if not pa.types.is_integer(nodes.type):
         return lambda ids: pc.index_in(ids, nodes).fill_null(-1).to_numpy()

@@ -97,7 +97,7 @@ def _blocks(own: Any, runs: Any, classes: Any, counts: Any, model: Model | Calib
     for first in range(0, own.size, step):
         last = min(first + step, own.size)
         low, high = np.searchsorted(runs, (first, last))
-        histograms = np.zeros((last - first) * k, dtype=np.int64)
+        histograms = np.zeros((last - first) * k, dtype=counts.dtype)
         np.add.at(histograms, (runs[low:high] - first) * k + classes[low:high], counts[low:high])
         yield model.soft_labels(histograms.reshape(-1, k), own[first:last])
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from postel.checks import check_choice
 from postel.errors import require_extra
@@ -21,7 +22,7 @@ from postel.scale.calibrated_kernel import CalibratedModel
 from postel.scale.choice import choose_engine
 from postel.scale.classes import class_names
 from postel.scale.engine import Engine, Inputs, PairCounts, Progress, silent
-from postel.scale.kernel import Counts, Floats, Model, normalize_rows
+from postel.scale.kernel import Floats, Model, normalize_rows
 from postel.scale.output import soft_label_targets, tables_path, temporary_folder, write_tables
 from postel.scale.request import Columns, Request, parse_size
 from postel.scale.tables import is_address
@@ -99,7 +100,8 @@ def smooth_tables(
         settings: The settings of the method; the defaults of :class:`~postel.PosteLSettings` without it. With
             :class:`~postel.settings.CalibratedSettings` it is the calibrated posterior, whose exponents are fitted
             from the counts. The ``"local"`` likelihood needs the graph in memory and is refused.
-        pseudo_labels: A table of labels that a model gave to further nodes; those of training nodes are ignored.
+        pseudo_labels: A table of labels that a model gave to further nodes, or of their probabilities in columns
+            ``p_CLASS``, which the calibrated posterior takes; those of training nodes are ignored.
         undirected: Whether each row of edges counts both ways; a self-loop counts once.
         flow: Which end of a row is whose neighbor, where rows count one way: ``"source_to_target"``, as in
             :class:`~postel.PosteL` and torch_geometric's layers, or ``"target_to_source"``, as in the paper.
@@ -181,13 +183,13 @@ def run(request: Request, progress: Progress = silent) -> Smoothed:
     ):
         found = counter.census()
         names = class_names(list(found), request.settings.num_classes)
-        per_class = np.array([found.get(label, 0) for label in names], dtype=np.int64)
+        per_class = np.array([found.get(label, 0) for label in names], np.float64 if inputs.soft else np.int64)
         pairs = counter.count(names)
         prior, conditional = normalize_rows(per_class), pairs.conditional()
         model, exponents = _model(request, counter, per_class, pairs)
         rows = counter.write(model, target)
         seconds = time.perf_counter() - started
-        labelled = int(per_class.sum())
+        labelled = round(float(per_class.sum()))
         made = Smoothed(request.out, rows, names, labelled, prior, conditional, name, reason, seconds, exponents)
         if tables is not None and (request.tables or isinstance(names[0], str) or _are_there(request)):
             settings = {
@@ -200,7 +202,7 @@ def run(request: Request, progress: Progress = silent) -> Smoothed:
 
 
 def _model(
-    request: Request, counter: Engine, per_class: Counts, pairs: PairCounts
+    request: Request, counter: Engine, per_class: NDArray[Any], pairs: PairCounts
 ) -> tuple[Model | CalibratedModel, dict[str, float] | None]:
     """What soft labels depend on besides neighbors, and the exponents if it is a calibrated posterior."""
     if isinstance(request.settings, PosteLSettings):
@@ -241,8 +243,9 @@ def _placed(
             engine = SparkEngine(request, inputs, session, progress)
         elif name == "memory":
             from postel.scale.memory_engine import MemoryEngine
+            from postel.scale.soft_memory import SoftMemoryEngine
 
-            engine = MemoryEngine(request, inputs, progress)
+            engine = (SoftMemoryEngine if inputs.soft else MemoryEngine)(request, inputs, progress)
         else:
             from postel.scale.duckdb_engine import DuckDBEngine
 

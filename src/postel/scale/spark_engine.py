@@ -12,14 +12,15 @@ import numpy as np
 
 from postel import checks, errors, settings
 from postel.errors import InputError, require_extra
-from postel.scale import calibrated_kernel, kernel, sql
+from postel.scale import calibrated_kernel, kernel, soft_sql, sql
 from postel.scale.batches import misread
 from postel.scale.calibrated_kernel import CalibratedModel
 from postel.scale.classes import conflict
 from postel.scale.engine import Engine, Inputs, Names, PairCounts, Progress, histograms_of
 from postel.scale.kernel import Counts, Model
+from postel.scale.probabilities import check_known, labels_of, leading_class, not_a_distribution
 from postel.scale.request import Request
-from postel.scale.spark_tables import looked_up, read_table
+from postel.scale.spark_tables import looked_up, read_probabilities, read_table
 from postel.scale.tables import Table
 
 # Up to so many labelled nodes their table is sent to every executor (some 100 MB there); beyond, edges and labels
@@ -62,20 +63,32 @@ class SparkEngine(Engine):
             with contextlib.suppress(Exception):
                 frame.unpersist()
 
-    def census(self) -> Mapping[int | str, int]:
+    def census(self) -> Mapping[int | str, float]:
         inputs = self._inputs
         read_table(self._spark, inputs.edges, ("source", "target"), (inputs.ids, inputs.ids), "edges")
         kinds = (inputs.ids, inputs.label_kind)
-        for name, table in (("labels", inputs.labels), ("pseudo", inputs.pseudo)):
+        hard = None if inputs.soft else inputs.pseudo
+        for name, table in (("labels", inputs.labels), ("pseudo", hard)):
             if table is not None:
                 read_table(self._spark, table, ("node", "label"), kinds, name)
         with self._running("reading labels", *inputs.tables[1:]):
-            self._keep("found", sql.found(inputs.pseudo is not None))
+            self._keep("found", sql.found(hard is not None))
             for node, label, other, train in self._spark.sql(sql.CONFLICT).collect():
                 raise conflict("labels" if train else "pseudo-labels", node, (label, other))
-            found = {label: int(n) for label, n in self._spark.sql(sql.CENSUS).collect()}
-        self._labelled = sum(found.values())
+            found: dict[int | str, float] = {label: int(n) for label, n in self._spark.sql(sql.CENSUS).collect()}
+            if inputs.pseudo is not None and inputs.soft:
+                found = self._soft_census(inputs.pseudo, list(found))
+        self._labelled = round(sum(found.values()))
         return found
+
+    def _soft_census(self, table: Table, trained: list[int | str]) -> dict[int | str, float]:
+        self._columns = labels_of(table, self._inputs.label_kind)
+        check_known(table, self._columns, trained)
+        read_probabilities(self._spark, table, self._inputs.ids, self._columns, "said")
+        self._keep("soft", soft_sql.SOFT)
+        for node, parts, least, total in self._spark.sql(soft_sql.misfits(len(self._columns))).collect():
+            raise not_a_distribution(node, int(parts), least, total)
+        return dict(map(tuple, self._spark.sql(soft_sql.CENSUS).collect()))
 
     def count(self, names: Names) -> PairCounts:
         functions = require_extra("pyspark.sql.functions", "spark")
@@ -84,14 +97,16 @@ class SparkEngine(Engine):
         frame = self._spark.range(1).select(listed)
         label = frame["label"].cast(_TYPES[self._inputs.label_kind]).alias("label")
         functions.broadcast(frame.select(label, "class")).createOrReplaceTempView("names")
-        self._keep("known", sql.KNOWN)
+        soft = self._inputs.soft
+        self._keep("known", soft_sql.known(leading_class(names, self._columns)) if soft else sql.KNOWN)
         small = self._labelled <= BROADCAST_ROWS
         hint = "/*+ BROADCAST(a), BROADCAST(b) */" if small else "/*+ MERGE(a), MERGE(b) */"
-        self._keep("counts", sql.counts(self._request, len(names), hint))
+        self._keep("counts", (soft_sql if soft else sql).counts(self._request, len(names), hint))
         self._width = len(names) * (2 if self._request.reverse else 1)
         normalized = self._request.likelihood == "normalized"
-        query = sql.shares(self._request, "div") if normalized else sql.pairs(self._request, len(names))
-        high, low = np.zeros((2, len(names), len(names)), dtype=np.int64)
+        pairs = (soft_sql if soft else sql).pairs(self._request, len(names))
+        query = sql.shares(self._request, "div") if normalized else pairs
+        high, low = np.zeros((2, len(names), len(names)), dtype=np.float64 if soft else np.int64)
         with self._running("counting", self._inputs.edges):
             for center, neighbor, upper, lower in self._spark.sql(query).collect():
                 high[center, neighbor], low[center, neighbor] = upper, lower
@@ -99,7 +114,8 @@ class SparkEngine(Engine):
 
     def sample(self, most: int) -> tuple[Counts, Counts]:
         with self._running("choosing nodes"):
-            return histograms_of(self._spark.sql(sql.sample(most, "div")).collect(), self._width)
+            dtype = np.float64 if self._inputs.soft else np.int64
+            return histograms_of(self._spark.sql(sql.sample(most, "div")).collect(), self._width, dtype)
 
     def write(self, model: Model | CalibratedModel, target: str) -> int:
         functions = require_extra("pyspark.sql.functions", "spark")

@@ -14,6 +14,7 @@ from postel.scale.batches import misread
 from postel.scale.column_kinds import WHOLE_NUMBER
 from postel.scale.java_process import hadoop_configuration, hadoop_path
 from postel.scale.output import check_free
+from postel.scale.probabilities import PREFIX
 from postel.scale.tables import Table
 
 _TYPES = {"integer": "bigint", "string": "string"}
@@ -78,12 +79,45 @@ def read_table(spark: Any, table: Table, columns: tuple[str, str], kinds: tuple[
     whole.createOrReplaceTempView(view)
 
 
+def read_probabilities(spark: Any, table: Table, ids: str, labels: Sequence[int | str], view: str) -> None:
+    """Make a view (node, label, weight) of a table of probabilities; a row with an empty field says nothing.
+
+    Args:
+        spark: The session.
+        table: The table.
+        ids: Kind of the node ids, ``integer`` or ``string``.
+        labels: Labels of its columns.
+        view: Name of the view.
+    """
+    functions = require_extra("pyspark.sql.functions", "spark")
+    by_header = table.files_by_header() if table.format == "csv" else {(): list(table.files)}
+    frames = []
+    for header, files in by_header.items():
+        node = _typed(functions, table, header, 0, ids).alias("node")
+        names = [PREFIX + name for name in table.probabilities]
+        weights = [_column(functions, table, header, name).cast("double").alias(name) for name in names]
+        wide = _frame(spark, table, files, header).select(node, *weights)
+        for name in ("node", *names):
+            wide = wide.where(wide[f"`{name}`"].isNotNull())  # dropna would drop what is not a number too
+        pairs = [
+            functions.struct(functions.lit(label).alias("label"), wide[f"`{name}`"].alias("weight"))
+            for label, name in zip(labels, names, strict=True)
+        ]
+        frames.append(wide.select("node", functions.inline(functions.array(*pairs))))
+    whole = functools.reduce(lambda one, other: one.unionAll(other), frames)
+    whole.createOrReplaceTempView(view)
+
+
+def _column(functions: Any, table: Table, header: tuple[str, ...], name: str) -> Any:
+    place = f"c{header.index(name)}" if header else name
+    column = functions.col(f"`{place.replace('`', '``')}`")
+    # Quoted or not, an empty field is no value.
+    return functions.nullif(column, functions.lit("")) if table.format == "csv" else column
+
+
 def _typed(functions: Any, table: Table, header: tuple[str, ...], at: int, kind: str) -> Any:
     """A column as the type of ``kind``; text that is to be a number must be a whole one, as in every engine."""
-    name = f"c{header.index(table.columns[at])}" if header else table.columns[at]
-    column = functions.col(f"`{name.replace('`', '``')}`")
-    if table.format == "csv":
-        column = functions.nullif(column, functions.lit(""))  # quoted or not, an empty field is no value
+    column = _column(functions, table, header, table.columns[at])
     if not (table.is_text(at) and kind == "integer"):
         return column.cast(_TYPES[kind])
     trimmed = functions.trim(column, functions.lit(" \t"))

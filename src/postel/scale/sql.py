@@ -22,8 +22,8 @@ SELECT f.node AS node, CASE WHEN f.train = 1 THEN m.class ELSE -2 - m.class END 
 FROM found f JOIN names m ON f.label = m.label"""
 
 # Spark would otherwise pair every partition with every other; to DuckDB this is a comment.
-_TWICE = "/*+ BROADCAST(ways) */"
-_CENTER = "CASE WHEN own >= 0 THEN own ELSE -2 - own END"
+TWICE = "/*+ BROADCAST(ways) */"
+CENTER = "CASE WHEN own >= 0 THEN own ELSE -2 - own END"
 
 
 def found(pseudo: bool) -> str:
@@ -78,7 +78,7 @@ FROM edges e JOIN known a ON e.source = a.node JOIN known b ON e.target = b.node
     entries = "SELECT s AS node, s_own AS own, t_class AS class"
     if request.undirected:
         entries = f"""
-SELECT {_TWICE} CASE WHEN flip = 0 THEN s ELSE t END AS node, CASE WHEN flip = 0 THEN s_own ELSE t_own END AS own,
+SELECT {TWICE} CASE WHEN flip = 0 THEN s ELSE t END AS node, CASE WHEN flip = 0 THEN s_own ELSE t_own END AS own,
     CASE WHEN flip = 0 THEN t_class ELSE s_class END AS class"""
     entries += f" FROM ({joined}) joined"
     if request.undirected:
@@ -101,7 +101,7 @@ FROM edges e LEFT JOIN known a ON e.source = a.node LEFT JOIN known b ON e.targe
     there = "t_class IS NOT NULL" if request.self_loops else "t_class IS NOT NULL AND s <> t"
     back = "s_class IS NOT NULL AND s <> t" if request.undirected else "1 = 0"
     return f"""
-SELECT {_TWICE} CASE WHEN flip = 0 THEN s ELSE t END AS node, CASE WHEN flip = 0 THEN s_own ELSE t_own END AS own,
+SELECT {TWICE} CASE WHEN flip = 0 THEN s ELSE t END AS node, CASE WHEN flip = 0 THEN s_own ELSE t_own END AS own,
     coalesce(CASE WHEN flip = 0 THEN t_class ELSE s_class END, 0) AS class,
     CASE WHEN flip = 0 AND {there} THEN 1 WHEN flip = 1 AND {back} THEN 1 END AS hit
 FROM ({joined}) joined CROSS JOIN (VALUES (0), (1)) AS ways(flip)"""
@@ -123,7 +123,7 @@ FROM edges e {join} known a ON e.source = a.node {join} known b ON e.target = b.
     # Both ends of every row are to appear, whether anything counts for them or not.
     ways = "(0, 0), (0, 1), (1, 0), (1, 1)" if everyone or request.undirected else "(0, 0), (0, 1)"
     sides = f"""
-SELECT {_TWICE} CASE WHEN flip = back THEN s ELSE t END AS node,
+SELECT {TWICE} CASE WHEN flip = back THEN s ELSE t END AS node,
     CASE WHEN flip = back THEN s_own ELSE t_own END AS own,
     CASE WHEN flip = back THEN t_class ELSE s_class END AS class, back,
     CASE WHEN flip = 0 THEN s_own ELSE t_own END AS center,
@@ -179,8 +179,8 @@ def pairs(request: Request, k: int) -> str:
         The query.
     """
     return f"""
-SELECT {_CENTER} AS center, class, CAST(sum(n) AS BIGINT) AS high, CAST(0 AS BIGINT) AS low
-FROM counts WHERE n > 0 AND class < {k} AND {_is_center(request)} GROUP BY 1, 2"""
+SELECT {CENTER} AS center, class, CAST(sum(n) AS BIGINT) AS high, CAST(0 AS BIGINT) AS low
+FROM counts WHERE n > 0 AND class < {k} AND {is_center(request)} GROUP BY 1, 2"""
 
 
 def shares(request: Request, divide: str) -> str:
@@ -201,10 +201,10 @@ def shares(request: Request, divide: str) -> str:
 SELECT center, class, CAST(sum(scaled {divide} total) AS BIGINT) AS high,
     CAST(sum(((scaled % total) * {unit}) {divide} total) AS BIGINT) AS low
 FROM (
-    SELECT {_CENTER} AS center, c.class AS class, c.n * {unit} AS scaled, t.total AS total
+    SELECT {CENTER} AS center, c.class AS class, c.n * {unit} AS scaled, t.total AS total
     FROM counts c JOIN (
         SELECT node, CAST(sum(n) AS BIGINT) AS total FROM counts
-        WHERE n > 0 AND {_is_center(request)} GROUP BY node
+        WHERE n > 0 AND {is_center(request)} GROUP BY node
     ) t ON c.node = t.node
     WHERE c.n > 0
 ) scaled GROUP BY 1, 2"""
@@ -223,5 +223,13 @@ def rows(request: Request) -> str:
     return f"SELECT node, own, class, n FROM counts WHERE {wanted}"
 
 
-def _is_center(request: Request) -> str:
+def is_center(request: Request) -> str:
+    """Write the condition that a row of ``counts`` belongs to a center of pairs.
+
+    Args:
+        request: The job.
+
+    Returns:
+        The condition.
+    """
     return "own >= 0" if request.settings.centers == "train" else "own <> -1"

@@ -32,6 +32,7 @@ class Table:
         kinds: Their kinds, ``integer``, ``string`` or ``empty``.
         size: About the number of bytes that the two columns take in memory.
         headers: All columns of each file, if they are CSV.
+        probabilities: Names of the classes whose probabilities it holds, a column each.
     """
 
     what: str
@@ -43,6 +44,7 @@ class Table:
     kinds: tuple[str, str]
     size: int
     headers: tuple[tuple[str, ...], ...] = ()
+    probabilities: tuple[str, ...] = ()
 
     def is_text(self, at: int) -> bool:
         """Tell whether a column is stored as text, whatever its values stand for.
