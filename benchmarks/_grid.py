@@ -127,7 +127,7 @@ def kept_grids(path: Path = KEPT) -> dict[str, Grid]:
         grid.runs.setdefault(place, []).append(
             Measured(
                 split=line["split"],
-                accuracy=line["val_accuracy"],
+                score=line["val_accuracy"],
                 loss=line["val_loss_scaled"],
                 nodes=line["val_count"],
                 one_class=line["one_class_val"],

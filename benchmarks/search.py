@@ -26,7 +26,7 @@ from _grid import GRAPHS, KEPT, SPACE, SPLITS, Grid, keep, kept_grids, places, r
 from _measure import table
 
 from postel.experiments.budget import Budget
-from postel.experiments.search.choice import Measured, mean_accuracy, ranked
+from postel.experiments.search.choice import Measured, mean_score, ranked
 from postel.experiments.search.lattice import Place
 from postel.experiments.search.method_search import MethodSearch
 from postel.experiments.search.rungs import Taken
@@ -96,7 +96,7 @@ def tpe_search(grid: Grid, seed: int) -> Outcome:
             for name, values in SPACE.items()
         )
         tried.setdefault(place)
-        study.tell(trial, mean_accuracy(grid.runs[place]))
+        study.tell(trial, mean_score(grid.runs[place]))
         if len(tried) == BUDGET // SPLITS:
             break
     return _plain(grid, list(tried))
@@ -124,7 +124,7 @@ SEARCHES: dict[str, Callable[[Grid, int], Outcome]] = {
 
 def regret(grid: Grid, place: Place) -> float:
     """Returns how far a setting is below the grid's best on validation nodes, in points."""
-    return 100 * (max(map(mean_accuracy, grid.runs.values())) - mean_accuracy(grid.runs[place]))
+    return 100 * (max(map(mean_score, grid.runs.values())) - mean_score(grid.runs[place]))
 
 
 def regret_table(grids: dict[str, Grid], seeds: int) -> tuple[str, dict[str, list[Outcome]]]:

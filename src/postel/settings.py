@@ -29,6 +29,18 @@ EvidenceKind = Literal["soft", "hard", "none"]
 #: The nodes that a round trains on, where a model's predictions are evidence.
 Targets = Literal["all", "train"]
 
+#: What settings of a method are chosen by, on validation nodes; more of it is better.
+Metric = Literal["accuracy", "macro_f1", "balanced_accuracy", "roc_auc", "average_precision"]
+
+#: How tables spell them.
+METRIC_NAMES: dict[str, str] = {
+    "accuracy": "accuracy",
+    "macro_f1": "macro-F1",
+    "balanced_accuracy": "balanced accuracy",
+    "roc_auc": "ROC-AUC",
+    "average_precision": "average precision",
+}
+
 #: When a round of training is kept.
 Accept = Literal["loss", "scaled", "accuracy", "always"]
 

@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from postel.experiments.store import Store
     from postel.experiments.store.reader import Study
 
+#: Metrics of the table, and how they are called there.
+METRICS = {
+    "accuracy": "accuracy",
+    "macro_f1": "macro-F1",
+    "roc_auc": "ROC-AUC",
+    "average_precision": "avg.prec.",
+    "ece": "cal.err.",
+}
 DEFAULT_METHODS = ["one_hot", "uniform", "distillation", "sals", "als", "postel"]
 
 
@@ -36,6 +44,8 @@ def compare(
     weight_decay: options.WeightDecay = 5e-4,
     max_epochs: options.MaxEpochs = 1000,
     stopping: options.Stopping = "window-mean",
+    batch_size: options.BatchSize = None,
+    device: options.Device = "cpu",
     workers: options.Workers = 2,
     store: options.Store = Path("postel.sqlite"),
     out: Annotated[
@@ -77,7 +87,10 @@ def compare(
         weight_decay=weight_decay,
         max_epochs=max_epochs,
         stopping=stopping,
+        batch_size=batch_size,
+        device=device,
     )
+    options.check_usable(device, scheduler)
     with ExitStack() as stack:
         if out is not None:
             target = Target(out, out.suffix[1:].upper())
@@ -177,12 +190,12 @@ def print_comparison(cells: Sequence[Cell]) -> None:
         cell, name = line.cell, Text(line.cell.chosen.method.label)
         if cell.collapsed:
             name.append(f" (one class in {cell.collapsed} of {cell.accuracy.splits})", "bold")
-        scores = [plus_minus(cell.score(metric).interval) for metric in ("accuracy", "macro_f1", "ece")]
+        scores = [plus_minus(cell.score(name).interval) if cell.has(name) else "–" for name in METRICS]
         gain = [with_sign(line.gain.interval), f"{line.gain.corrected:.3f}"] if line.gain else ["–", "–"]
         work = [f"{cell.mean('improved_rounds'):.1f}/{cell.mean('trainings'):.1f}", f"{cell.mean('seconds'):.1f}"]
         rows.append([name, *scores, *gain, *work])
-    rows.append(["majority class", plus_minus(cells[0].score("majority").interval), *[""] * 6])
-    columns = ["method", "accuracy", "macro-F1", "cal.err.", "against one-hot", "p", "rounds", "s"]
+    rows.append(["majority class", plus_minus(cells[0].score("majority").interval), *[""] * (len(METRICS) + 3)])
+    columns = ["method", *METRICS.values(), "against one-hot", "p", "rounds", "s"]
     question, splits = cells[0].question, cells[0].accuracy.splits
     print_table(f"{question.dataset}: {question.backbone}, {splits} {question.protocol} splits, %", columns, rows)
     out.print(
@@ -205,7 +218,7 @@ def comparison_values(cells: Sequence[Cell]) -> dict[str, Any]:
     methods = []
     for line in compare_cells(cells):
         cell, method = line.cell, line.cell.chosen.method
-        scores = {name: asdict(cell.score(name).interval) for name in ("accuracy", "macro_f1", "ece")}
+        scores = {name: asdict(cell.score(name).interval) if cell.has(name) else None for name in METRICS}
         means = {name: cell.mean(name) for name in ("improved_rounds", "trainings", "seconds")}
         methods.append(
             {

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
+from postel import settings
 from postel.cli import words
 
 _METHODS = ", ".join(
@@ -113,6 +114,21 @@ Scheduler = Annotated[
     ),
 ]
 Device = Annotated[str, typer.Option("--device", help="The torch device, as cpu, cuda or cuda:1.")]
+BatchSize = Annotated[
+    int | None,
+    typer.Option(
+        "--batch-size",
+        help="Training nodes in a step, each with 15 and 10 sampled neighbors; all of the graph without it.",
+        min=1,
+        show_default=False,
+    ),
+]
+Metric = Annotated[
+    str,
+    words.choice(
+        get_args(settings.Metric), "--metric", help="What settings and methods are chosen by, on validation nodes."
+    ),
+]
 Overwrite = Annotated[
     bool,
     typer.Option("--overwrite", help="Replace what is there, if this command could have written it."),
@@ -130,6 +146,22 @@ def tell_unused_storage(storage: str | None) -> None:
         from postel.cli.console import notes
 
         notes.print(f"--storage {storage} is not used: a search goes on from the rows in the store alone")
+
+
+def check_usable(device: str, scheduler: str | None) -> None:
+    """Check the device of many runs before any of them starts; a cluster's workers have devices of their own.
+
+    Args:
+        device: What ``--device`` was given.
+        scheduler: What ``--scheduler`` was given.
+
+    Raises:
+        InputError: If there is no such device, or this machine has none.
+    """
+    if device != "cpu" and scheduler is None:
+        from postel.training.fitting import check_device
+
+        check_device(device)
 
 
 def pseudo_label_rounds(text: str) -> bool | int:

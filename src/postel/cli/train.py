@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from postel.cli import options
 from postel.cli.words import listed
-
-if TYPE_CHECKING:
-    from postel.training.metrics import Scores
 
 
 def train(
@@ -31,15 +28,7 @@ def train(
     max_epochs: options.MaxEpochs = 1000,
     stopping: options.Stopping = "window-mean",
     seed: Annotated[int, typer.Option("--seed", help="Seed of weights and dropout.")] = 0,
-    batch_size: Annotated[
-        int | None,
-        typer.Option(
-            "--batch-size",
-            help="Training nodes in a step, each with 15 and 10 sampled neighbors; all of the graph without it.",
-            min=1,
-            show_default=False,
-        ),
-    ] = None,
+    batch_size: options.BatchSize = None,
     device: options.Device = "cpu",
     repeated: Annotated[
         Path | None,
@@ -179,7 +168,3 @@ def _is_run(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     return isinstance(found, dict) and {"key", "spec", "result"} <= set(found)
-
-
-def _ranking(scores: Scores) -> tuple[float | None, float | None]:
-    return scores.roc_auc, scores.average_precision

@@ -43,6 +43,9 @@ def tune(
     ] = None,
     max_epochs: options.MaxEpochs = 1000,
     stopping: options.Stopping = "window-mean",
+    metric: options.Metric = "accuracy",
+    batch_size: options.BatchSize = None,
+    device: options.Device = "cpu",
     seed: Annotated[int, typer.Option("--seed", help="Seed of the search.", min=0)] = 0,
     workers: options.Workers = 2,
     scheduler: options.Scheduler = None,
@@ -64,18 +67,31 @@ def tune(
     """
     from postel.cli.console import notes, print_json
     from postel.cli.progress import StudyView
+    from postel.cli.repeating import ways_of
     from postel.experiments.budget import Budget
-    from postel.experiments.search.stored import recommended, tune_dataset
+    from postel.experiments.search.spaces import flat
+    from postel.experiments.search.stored import checked_template, recommended, tune_dataset
     from postel.experiments.spec import MethodSpec
     from postel.experiments.store import Store
 
     chosen = Budget.parse(budget)
     options.tell_unused_storage(storage)
-    results = Store(store)
     searched = list(listed(methods) or ["postel"])
     if not any(MethodSpec.parse(method).name == "one_hot" for method in searched):
         searched.insert(0, "one_hot")
     settings = {**options.search_settings(fixed, backbone), "max_epochs": max_epochs, "stopping": stopping}
+    settings |= ways_of(batch_size, device)
+    options.check_usable(device, scheduler)
+    rounds = options.pseudo_label_rounds(pseudo_labels)
+    shared: dict[str, Any] = {
+        "protocol": protocol,
+        "recipe": recipe,
+        "data_root": data_root,
+        "pseudo_labels": rounds,
+    }
+    for method in searched:
+        checked_template(dataset, backbone, method, splits=range(splits), fixed=flat(settings), **shared)
+    results = Store(store)
     cells: list[Cell] = []
     for method in searched:
         with StudyView(f"{dataset}, {backbone}, {method}: trainings", None, workers, quiet=as_json) as view:
@@ -84,18 +100,16 @@ def tune(
                     dataset,
                     backbone,
                     method,
-                    protocol=protocol,
-                    recipe=recipe,
+                    **shared,
                     splits=range(splits),
                     search_splits=search_splits,
                     budget=chosen,
                     store=results,
                     workers=workers,
                     scheduler=scheduler,
-                    data_root=data_root,
                     seed=seed,
-                    pseudo_labels=options.pseudo_label_rounds(pseudo_labels),
                     fixed=settings,
+                    metric=metric,
                     on_row=view.row,
                     on_start=view.start,
                     on_failure=view.failure,
@@ -121,27 +135,31 @@ def _test(cell: Cell) -> dict[str, Any]:
     """Means of the test metrics over the splits with their intervals, in percent."""
     from dataclasses import asdict
 
-    names = ("accuracy", "macro_f1", "ece", "majority")
-    return {name: asdict(cell.score(name).interval) for name in names if cell.rows}
+    names = ("accuracy", "macro_f1", "roc_auc", "average_precision", "ece", "majority")
+    return {name: asdict(cell.score(name).interval) for name in names if cell.has(name)}
 
 
 def _print(cells: Sequence[Cell], reason: str) -> None:
     from postel.cli.console import out, plus_minus, print_table
+    from postel.settings import METRIC_NAMES
 
+    metric = cells[0].question.metric
+    called = METRIC_NAMES[metric]
+    shown = {"accuracy": "test acc.", "macro_f1": "macro-F1", "roc_auc": "ROC-AUC", metric: f"test {called}"}
     lines = []
     for cell in cells:
         chosen, found = cell.chosen, cell.validation
         setting = [f"lr={chosen.lr:g}", f"weight_decay={chosen.weight_decay:g}"]
         setting += [f"{name}={value}" for name, value in chosen.backbone_args.items()]
-        validation = f"{100 * found['accuracy']:.2f} ±{100 * found['error']:.2f}"
-        test = [plus_minus(cell.score(name).interval) if cell.rows else "–" for name in ("accuracy", "macro_f1")]
+        validation = f"{100 * found[metric]:.2f} ±{100 * found['error']:.2f}"
+        test = [plus_minus(cell.score(name).interval) if cell.has(name) else "–" for name in shown]
         lines.append([chosen.method.label, " ".join(setting), cell.spent.text, validation, *test])
     question = cells[0].question
     title = f"{question.dataset}: {question.backbone}, {len(question.splits)} {question.protocol} splits, %"
-    print_table(title, ["method", "setting", "budget", "validation", "test acc.", "macro-F1"], lines, left=3)
+    print_table(title, ["method", "setting", "budget", "validation", *shown.values()], lines, left=3)
     out.print(reason)
     out.print(
-        "Settings are chosen by mean validation accuracy, near ties by the loss after temperature scaling; test "
+        f"Settings are chosen by mean validation {called}, near ties by the loss after temperature scaling; test "
         "nodes have no say. ± of validation: standard error; of test: 95 % bootstrap interval.",
         style="dim",
     )

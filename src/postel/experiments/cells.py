@@ -7,14 +7,15 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
-from postel.checks import check_fields
+from postel.checks import check_choice, check_fields
 from postel.experiments.budget import Budget
 from postel.experiments.intervals import NOMINAL_RATIO, overlap_ratio
 from postel.experiments.rows import Row
 from postel.experiments.scores import Score
 from postel.experiments.spec import MethodSpec, RunSpec
+from postel.settings import METRIC_NAMES, Metric
 
 #: The settings of a run, beside those of its method, that a search may choose or a user may fix.
 SETTINGS = ("lr", "weight_decay", "backbone_args", "max_epochs", "stopping", "window")
@@ -46,6 +47,7 @@ class Question:
         budget: What the search may spend; None for any.
         search_splits: How many of the splits the search compares settings on; None for any.
         fingerprint: The graph's fingerprint; None for any.
+        metric: What settings are chosen by on validation nodes.
 
     Example:
         >>> question = Question("cora", "gcn", MethodSpec(name="uniform"), fixed={"lr": 0.05, "max_epochs": 1000})
@@ -64,6 +66,7 @@ class Question:
     budget: Budget | None = None
     search_splits: int | None = None
     fingerprint: str | None = None
+    metric: str = "accuracy"
 
     def __post_init__(self) -> None:
         defaults = {name: entry.default for name, entry in RunSpec.model_fields.items()}
@@ -91,6 +94,7 @@ class Question:
             "protocol": self.protocol,
             "recipe": self.recipe,
             "fixed": dict(self.fixed),
+            **({} if self.metric == "accuracy" else {"metric": self.metric}),
         }
 
 
@@ -218,7 +222,8 @@ class Cell:
         chosen: The setting that was chosen, or given.
         spent: What the search has spent.
         run_keys: The keys of the chosen setting's runs, one per split.
-        validation: Mean ``accuracy`` and ``loss`` on validation nodes of the search splits.
+        validation: Mean ``accuracy`` (or the metric of the search) and ``loss`` on validation nodes of the search
+            splits, and the standard ``error`` of the former.
         failed: How many runs of the chosen setting failed.
         target: What it was run for (``table-main``, ``tune``); empty if the cell is made of runs that nobody
             searched.
@@ -271,6 +276,7 @@ class Cell:
                 splits=tuple(values["splits"]),
                 budget=Budget(budget["kind"], budget["amount"]),
                 search_splits=budget["search_splits"],
+                metric=check_choice("metric", stored.get("metric", "accuracy"), get_args(Metric)),
             ),
             chosen=Setting(method=chosen, **{name: values["settings"][name] for name in SETTINGS}),
             spent=Spent(**{**spent, "rungs": tuple(Rung(**rung) for rung in spent.get("rungs", ()))}),
@@ -293,6 +299,7 @@ class Cell:
             "params": question.method.params,
             "pseudo_labels": question.pseudo_labels,
             "fixed": dict(question.fixed),
+            **({} if question.metric == "accuracy" else {"metric": question.metric}),
         }
         marks = [mark for mark in self.marks if mark != QUESTION_UNKNOWN]
         return {
@@ -358,6 +365,17 @@ class Cell:
         splits = set(question.splits)
         return self.answers(question) and splits <= set(self.question.splits) and len(self.run_keys) >= len(splits)
 
+    def has(self, metric: str) -> bool:
+        """Tell whether all its rows have a metric of the test nodes, as rows of version 0.1 have no ROC-AUC.
+
+        Args:
+            metric: The name of a field of :class:`~postel.training.metrics.Scores`.
+
+        Returns:
+            Whether they have.
+        """
+        return bool(self.rows) and all(getattr(row.result.test, metric, None) is not None for row in self.rows)
+
     def score(self, metric: str = "accuracy") -> Score:
         """Return a metric of the test nodes over its splits, in percent.
 
@@ -396,7 +414,9 @@ class Cell:
         budget, splits = self.question.budget, self.question.search_splits
         limit = (budget or Budget("fixed")).limit
         # What a search of version 0.1 was allowed depends on the splits of its trials, too.
-        return f"{limit} on {splits} split{'s' if splits != 1 else ''}" if "trials" in limit else limit
+        limit = f"{limit} on {splits} split{'s' if splits != 1 else ''}" if "trials" in limit else limit
+        metric = self.question.metric
+        return limit if metric == "accuracy" else f"{limit} by {METRIC_NAMES[metric]}"
 
     @property
     def collapsed(self) -> int:
@@ -444,7 +464,9 @@ def cells_of_rows(rows: Iterable[Row]) -> list[Cell]:
 def _cell_of_rows(key: str, rows: list[Row]) -> Cell:
     spec = rows[0].spec
     by_split = {row.split: row for row in sorted(rows, key=lambda row: -row.spec.seed)}
-    settings = {name: getattr(spec, name) for name in SETTINGS if name != "backbone_args"}
+    settings = {
+        name: getattr(spec, name) for name in (*SETTINGS, "batch_size", "device") if name != "backbone_args"
+    }
     question = Question(
         dataset=spec.dataset,
         backbone=spec.backbone,

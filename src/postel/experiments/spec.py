@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from postel.checks import did_you_mean
 from postel.errors import InputError
@@ -22,6 +22,10 @@ ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
 
 #: Variants of a method that count as methods of their own wherever settings are searched and results are shown.
 FORMS: dict[str, Callable[..., Smoother]] = {"postel_as_released": PosteL.as_released}
+
+
+# How runs are computed if nobody says otherwise.
+_USUAL = {"batch_size": None, "device": "cpu"}
 
 
 class MethodSpec(BaseModel):
@@ -114,6 +118,8 @@ class RunSpec(BaseModel):
         stopping: The stop rule.
         window: Number of epochs that the stop rule looks back on.
         seed: Where weights and dropout come from.
+        batch_size: Training nodes in a step; None for the whole graph at once.
+        device: The torch device. It and ``batch_size`` are no part of a spec that leaves them as they are.
 
     Example:
         >>> spec = RunSpec(dataset="cora", fingerprint="f", method=MethodSpec(name="postel"))
@@ -138,6 +144,13 @@ class RunSpec(BaseModel):
     stopping: str = "window-mean"
     window: int = 200
     seed: int = 0
+    batch_size: int | None = None
+    device: str = "cpu"
+
+    @model_serializer(mode="wrap")
+    def _without_usual_ways(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Specs, and with them keys, are the same as before these fields were there.
+        return {name: value for name, value in dump(self).items() if name not in _USUAL or value != _USUAL[name]}
 
     @property
     def key(self) -> str:

@@ -10,10 +10,14 @@ from postel.paper.compared import ComparedCell
 from postel.paper.names import backbone_label, dataset_label
 from postel.paper.published import remark
 from postel.paper.variants import pseudo_labels_in_words
+from postel.settings import METRIC_NAMES
 
 # A curve is some 300 pixels wide: more points than this cannot be told apart.
 _CURVE_POINTS = 60
 _LARGEST_MATRIX = 20
+
+#: How well a model ranks nodes, which rows of version 0.1 do not have.
+RANKING = ("roc_auc", "average_precision")
 
 
 def detail_of(line: ComparedCell, store: str) -> dict[str, Any]:
@@ -171,6 +175,7 @@ def _numbers(line: ComparedCell) -> list[tuple[str, str]]:
         *paper,
         ("majority class", f"{cell.majority:.2f} %"),
         ("macro-F1", f"{cell.score('macro_f1').mean:.2f} %"),
+        *((METRIC_NAMES[key], f"{cell.score(key).mean:.2f} %") for key in RANKING if cell.has(key)),
         ("balanced accuracy", f"{cell.score('balanced_accuracy').mean:.2f} %"),
         ("calibration error", f"{cell.score('ece').mean:.2f} %"),
         ("test loss", f"{cell.score('nll').mean / 100:.3f}"),
@@ -184,8 +189,9 @@ def _chosen(cell: Cell) -> list[tuple[str, str]]:
     """Return names and values of what was chosen or given, the budget first."""
     chosen = [("budget", cell.spent.text)]
     if cell.validation:
-        accuracy, loss = 100 * cell.validation["accuracy"], cell.validation["loss"]
-        chosen.append(("on validation", f"accuracy {accuracy:.2f} %, loss {loss:.3f}"))
+        metric = cell.question.metric
+        score, loss = 100 * cell.validation[metric], cell.validation["loss"]
+        chosen.append(("on validation", f"{METRIC_NAMES[metric]} {score:.2f} %, loss {loss:.3f}"))
     params = cell.chosen.method.make().params()
     chosen += [(name, _shown(value)) for name, value in params.items() if value is not None]
     chosen.append(("pseudo-labels", pseudo_labels_in_words(cell.question.pseudo_labels)))

@@ -13,11 +13,12 @@ from postel.errors import InputError, require_extra
 from postel.experiments.store.reader import Study
 from postel.paper.compared import ComparedCell, compare_cells
 from postel.paper.names import backbone_label, dataset_label
-from postel.report.detail import detail_of
+from postel.report.detail import RANKING, detail_of
 from postel.report.grid import Grid, allowed, grids_of, standings_of
 from postel.report.methods import METHOD_PAGES
 from postel.report.pictures import Picture
 from postel.report.provenance import failures_in_words, graphs_of, versions_of
+from postel.settings import METRIC_NAMES
 
 TITLE = "Soft labels: report of a study"
 
@@ -49,6 +50,11 @@ class Page:
     def grids(self) -> list[Grid]:
         """One grid per study of the store."""
         return grids_of(self.lines)
+
+    @cached_property
+    def ranking(self) -> list[tuple[str, str]]:
+        """Keys and names of the ranking metrics that some cell has."""
+        return [(key, METRIC_NAMES[key]) for key in RANKING if any(line.cell.has(key) for line in self.lines)]
 
     @property
     def counts(self) -> list[tuple[int, str]]:

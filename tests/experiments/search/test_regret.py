@@ -59,7 +59,7 @@ def test_a_grid_is_run_once_kept_and_read_again(
     for place, runs in found.runs.items():
         wanted = [row for row in rows if row.spec.weight_decay == axes["weight_decay"][place[1]]]
         by_split = {row.split: row.result for row in wanted}
-        assert [run.accuracy for run in runs] == [by_split[split].val.accuracy for split in range(3)]
+        assert [run.score for run in runs] == [by_split[split].val.accuracy for split in range(3)]
         assert [run.loss for run in runs] == [by_split[split].val_loss_scaled for split in range(3)]
         tests = [result.test.accuracy for result in by_split.values()]
         assert found.test[place] == pytest.approx(statistics.fmean(tests))

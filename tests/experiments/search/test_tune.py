@@ -72,7 +72,7 @@ def test_a_user_s_own_model_with_few_and_many_classes(num_classes):
     assert model.predict_proba(data).shape == (120, num_classes)
     text = str(choice)
     assert all(name in text for name in ("one_hot", "uniform", "postel", "validation", "trainings", "±"))
-    assert choice.reason in text and f"{100 * choice.chosen.accuracy:.2f}" in text
+    assert choice.reason in text and f"{100 * choice.chosen.score:.2f}" in text
 
 
 def test_several_splits_in_one_mask():

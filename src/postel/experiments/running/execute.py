@@ -97,6 +97,8 @@ def classifier_of(spec: RunSpec, model_fn: ModelFn | None = None) -> NodeClassif
         stopping=spec.stopping,
         window=spec.window,
         backbone_args=dict(spec.backbone_args),
+        batch_size=spec.batch_size,
+        device=spec.device,
         seed=spec.seed,
     )
 
@@ -154,9 +156,12 @@ def row_of(spec: RunSpec, model: NodeClassifier, data: Any) -> Row:
 
 
 def _execute(spec: RunSpec, data_root: str | None) -> Row:
-    graph = study_graph(spec.dataset, data_root, spec.recipe)
-    _check_fingerprint(spec, data_root)
-    data = graph.split(spec.split, spec.protocol)
+    if spec.device == "cpu":
+        graph = study_graph(spec.dataset, data_root, spec.recipe)
+        _check_fingerprint(spec, data_root)
+        data: Any = graph.split(spec.split, spec.protocol)
+    else:  # graphs that runs share are prepared on the CPU
+        data = load_data(spec, data_root)
     return row_of(spec, trained(classifier_of(spec), data), data)
 
 

@@ -40,7 +40,7 @@ def run_all(
     Args:
         specs: What to run.
         workers: How many processes, of one thread each. One per core is fastest for many small trainings; 1 runs
-            everything in this process.
+            everything in this process, and so do runs on another device than the CPU.
         data_root: The folder of graph files; that of ``POSTEL_DATA`` if None.
         store: Where rows are read from and added to; None to store nothing.
         on_row: Called with every row, those from the store first.
@@ -67,7 +67,8 @@ def run_all(
         pool: Pool
         if scheduler is not None:
             pool = partial(on_cluster, data_root=data_root, scheduler=scheduler)
-        elif workers == 1:
+        elif workers == 1 or any(spec.device != "cpu" for spec in missing):
+            # A GPU that this process has looked at is lost to the processes it forks.
             pool = partial(one_by_one, data_root=data_root)
         else:
             pool = partial(in_processes, data_root=data_root, workers=workers)

@@ -1,4 +1,4 @@
-"""Which setting is best on validation nodes: by accuracy, near ties by a loss that soft labels do not inflate."""
+"""Which setting is best on validation nodes: by a metric, near ties by a loss that soft labels do not inflate."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from postel.errors import InputError
 from postel.experiments.rows import Row
 from postel.experiments.search.lattice import Place
+from postel.settings import METRIC_NAMES
 
 # From so many splits on their spread says how sure a mean is; with fewer the validation nodes have to.
 _SPLITS = 3
@@ -21,9 +23,9 @@ class Measured:
 
     Args:
         split: The split it was run on.
-        accuracy: Accuracy on validation nodes.
+        score: What settings are chosen by, on validation nodes: their accuracy, or another metric in [0, 1].
         loss: Loss on validation nodes after temperature scaling.
-        nodes: How many validation nodes there are.
+        nodes: How many validation nodes the score rests on.
         one_class: Whether every validation node got the same class.
         trainings: How many models were trained.
         seconds: How long that took.
@@ -31,7 +33,7 @@ class Measured:
     """
 
     split: int
-    accuracy: float
+    score: float
     loss: float
     nodes: int = 0
     one_class: bool = False
@@ -40,35 +42,49 @@ class Measured:
     hits: tuple[bool, ...] | None = None
 
     @classmethod
-    def of(cls, row: Row) -> Measured:
+    def of(cls, row: Row, metric: str = "accuracy") -> Measured:
         """Return what a search sees of a row.
 
         Args:
             row: A run. One of version 0.1 has no scaled loss: its plain one stands in.
+            metric: What settings are chosen by, a name in ``postel.settings.METRIC_NAMES``. Metrics but the
+                accuracy are as sure as the smaller classes allow: they rest on the nodes outside the largest one.
+
+        Raises:
+            InputError: If the row does not have the metric.
         """
         result = row.result
+        score = getattr(result.val, metric)
+        if score is None:
+            raise InputError(
+                f"a run on {row.spec.dataset}, split {row.split}, has no {METRIC_NAMES[metric]} of its validation "
+                "nodes: they are all of one class, or the row is of version 0.1; choose another metric or another "
+                "store"
+            )
+        by_accuracy = metric == "accuracy"
         return cls(
             split=row.split,
-            accuracy=result.val.accuracy,
+            score=score,
             loss=result.val_loss if result.val_loss_scaled is None else result.val_loss_scaled,
-            nodes=result.val.count,
-            one_class=bool(result.one_class_val),
+            nodes=result.val.count if by_accuracy else round(result.val.count * (1 - result.val.majority)),
+            # Where only the order of nodes counts, naming one class for all of them is no flaw.
+            one_class=bool(result.one_class_val) and metric not in ("roc_auc", "average_precision"),
             trainings=result.trainings,
             seconds=result.seconds,
-            hits=None if row.hits is None else tuple(hit == "1" for hit in row.hits),
+            hits=None if row.hits is None or not by_accuracy else tuple(hit == "1" for hit in row.hits),
         )
 
 
 Runs = Sequence[Measured]
 
 
-def mean_accuracy(runs: Runs) -> float:
-    """Return the mean accuracy on validation nodes.
+def mean_score(runs: Runs) -> float:
+    """Return the mean score on validation nodes.
 
     Args:
         runs: Runs of one setting.
     """
-    return math.fsum(run.accuracy for run in runs) / len(runs)
+    return math.fsum(run.score for run in runs) / len(runs)
 
 
 def mean_loss(runs: Runs) -> float:
@@ -92,7 +108,7 @@ def predicts_one_class(runs: Runs) -> bool:
 def ranked(measured: Mapping[Place, Runs]) -> list[Place]:
     """Return places from best to worst.
 
-    Accuracy decides; of equal ones those that name several classes come first, then those of lower loss.
+    The score decides; of equal ones those that name several classes come first, then those of lower loss.
 
     Args:
         measured: The runs of each place, over the same splits.
@@ -105,7 +121,7 @@ def ranked(measured: Mapping[Place, Runs]) -> list[Place]:
 
     def key(place: Place) -> tuple[float, bool, float, Place]:
         runs = measured[place]
-        return (-round(mean_accuracy(runs), 12), predicts_one_class(runs), mean_loss(runs), place)
+        return (-round(mean_score(runs), 12), predicts_one_class(runs), mean_loss(runs), place)
 
     return sorted(measured, key=key)
 
@@ -113,9 +129,9 @@ def ranked(measured: Mapping[Place, Runs]) -> list[Place]:
 def choose(measured: Mapping[Place, Runs]) -> Place:
     """Return the place to be chosen.
 
-    The highest mean accuracy wins; of those within one standard error of it one whose loss after temperature
+    The highest mean score wins; of those within one standard error of it one whose loss after temperature
     scaling is lower, by more than the standard error of that difference too: a loss that is lower by chance is no
-    reason to give up accuracy. Models that name one class for all validation nodes are chosen only if nothing else
+    reason to give up score. Models that name one class for all validation nodes are chosen only if nothing else
     is within that.
 
     Args:
@@ -132,7 +148,7 @@ def choose(measured: Mapping[Place, Runs]) -> Place:
     near = [order[0]]
     for place in order[1:]:
         runs = measured[place]
-        if mean_accuracy(best) - mean_accuracy(runs) <= standard_error(best, runs):
+        if mean_score(best) - mean_score(runs) <= standard_error(best, runs):
             near.append(place)
     near = [place for place in near if not predicts_one_class(measured[place])] or near
     first = measured[near[0]]
@@ -141,7 +157,7 @@ def choose(measured: Mapping[Place, Runs]) -> Place:
 
 
 def standard_error(one: Runs, other: Runs) -> float:
-    """Return the standard error of the difference of two mean accuracies.
+    """Return the standard error of the difference of two mean scores.
 
     It is taken over splits, pair by pair, if there are at least three; with fewer it is taken over the validation
     nodes, paired where it is known which were right.
@@ -156,7 +172,7 @@ def standard_error(one: Runs, other: Runs) -> float:
         (0.0, 0.0566)
     """
     pairs = list(zip(one, other, strict=True))
-    over_splits = _error_over_splits(one, [ours.accuracy - theirs.accuracy for ours, theirs in pairs])
+    over_splits = _error_over_splits(one, [ours.score - theirs.score for ours, theirs in pairs])
     if over_splits is not None:
         return over_splits
     nodes = sum({run.split: run.nodes for run in one}.values())
@@ -175,7 +191,7 @@ def standard_error(one: Runs, other: Runs) -> float:
             for split in dict.fromkeys(run.split for run in one)
         ]
         return float(np.std(np.concatenate(per_node))) / math.sqrt(nodes)
-    shares = (mean_accuracy(one), mean_accuracy(other))
+    shares = (mean_score(one), mean_score(other))
     return math.sqrt(sum(share * (1 - share) for share in shares) / nodes)
 
 
@@ -197,14 +213,14 @@ def _error_over_splits(runs: Runs, values: Sequence[float]) -> float | None:
 
 
 def own_error(runs: Runs) -> float:
-    """Return the standard error of a mean accuracy: over splits if there are three, else over nodes.
+    """Return the standard error of a mean score: over splits if there are three, else over nodes.
 
     Args:
         runs: Runs of one setting.
     """
-    values = [run.accuracy for run in runs]
+    values = [run.score for run in runs]
     if len({run.split for run in runs}) >= _SPLITS:
         return float(np.std(values, ddof=1)) / math.sqrt(len(values))
     nodes = sum({run.split: run.nodes for run in runs}.values())
-    share = mean_accuracy(runs)
+    share = mean_score(runs)
     return math.sqrt(share * (1 - share) / nodes) if nodes else 0.0

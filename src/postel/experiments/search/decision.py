@@ -11,7 +11,7 @@ from postel.experiments.running.execute import classifier_of
 from postel.experiments.search.choice import (
     Runs,
     choose,
-    mean_accuracy,
+    mean_score,
     own_error,
     predicts_one_class,
     standard_error,
@@ -19,6 +19,7 @@ from postel.experiments.search.choice import (
 from postel.experiments.search.driving import Driven
 from postel.experiments.search.memory import GraphInMemory
 from postel.experiments.spec import MethodSpec, RunSpec
+from postel.settings import METRIC_NAMES
 from postel.training import NodeClassifier
 
 _BASELINE = "one_hot"
@@ -65,13 +66,13 @@ class Line:
         return self.spec.method
 
     @property
-    def accuracy(self) -> float:
-        """Mean accuracy on validation nodes."""
-        return mean_accuracy(self.runs)
+    def score(self) -> float:
+        """Mean score on validation nodes: the accuracy, or the metric of the search."""
+        return mean_score(self.runs)
 
     @property
     def error(self) -> float:
-        """The standard error of the accuracy."""
+        """The standard error of the score."""
         return own_error(self.runs)
 
     @property
@@ -90,6 +91,7 @@ class Choice:
         reason: Why, in a sentence.
         model_fn: The user's own model, None for a network of this package.
         interrupted: Whether the search was ended by hand.
+        metric: What settings and methods were chosen by.
     """
 
     lines: tuple[Line, ...]
@@ -97,6 +99,7 @@ class Choice:
     reason: str
     model_fn: ModelFn | None = field(default=None, repr=False)
     interrupted: bool = False
+    metric: str = "accuracy"
 
     @property
     def method(self) -> MethodSpec:
@@ -132,7 +135,9 @@ class Choice:
         return self.classifier(**changes).fit(GraphInMemory.of(data).splits[0])
 
     def __str__(self) -> str:
-        head = ["", "method", "setting", "validation", "trainings"]
+        by_accuracy = self.metric == "accuracy"
+        validation = "validation" if by_accuracy else f"validation {METRIC_NAMES[self.metric]}"
+        head = ["", "method", "setting", validation, "trainings"]
         table = [head]
         for line in self.lines:
             table.append(
@@ -140,7 +145,7 @@ class Choice:
                     "*" if line is self.chosen else "",
                     line.method.name,
                     _setting_text(line.setting),
-                    f"{100 * line.accuracy:.2f} ±{100 * line.error:.2f}{'†' if line.one_class else ''}",
+                    f"{100 * line.score:.2f} ±{100 * line.error:.2f}{'†' if line.one_class else ''}",
                     str(line.trainings),
                 ]
             )
@@ -158,7 +163,13 @@ class Choice:
         return "\n".join([*lines, "", *notes])
 
 
-def decide(lines: Sequence[Line], model_fn: ModelFn | None = None, *, interrupted: bool = False) -> Choice:
+def decide(
+    lines: Sequence[Line],
+    model_fn: ModelFn | None = None,
+    *,
+    interrupted: bool = False,
+    metric: str = "accuracy",
+) -> Choice:
     """Choose among the best settings of the methods.
 
     Args:
@@ -166,27 +177,31 @@ def decide(lines: Sequence[Line], model_fn: ModelFn | None = None, *, interrupte
             standard error of the difference.
         model_fn: The user's own model, None for a network of this package.
         interrupted: Whether the search was ended by hand.
+        metric: What their scores are.
 
     Returns:
         The choice.
     """
+
+    def choice(line: Line, reason: str) -> Choice:
+        return Choice(tuple(lines), line, reason, model_fn, interrupted, metric)
+
     base = next((line for line in lines if line.method.name == _BASELINE), None)
     soft = [line for line in lines if line is not base]
     if not soft:
         only = lines[0]
-        return Choice(tuple(lines), only, f"Train on {only.method.label} labels.", model_fn, interrupted)
+        return choice(only, f"Train on {only.method.label} labels.")
     common = min(len(line.runs) for line in lines)
     best = soft[choose({(number,): line.runs[:common] for number, line in enumerate(soft)})[0]]
     if base is None:
-        return Choice(tuple(lines), best, f"Use {best.method.label}.", model_fn, interrupted)
+        return choice(best, f"Use {best.method.label}.")
     soft_runs, base_runs = best.runs[:common], base.runs[:common]
-    gain, error = mean_accuracy(soft_runs) - mean_accuracy(base_runs), standard_error(soft_runs, base_runs)
-    difference = f"{100 * gain:+.2f} points on validation nodes, standard error {100 * error:.2f}"
+    gain, error = mean_score(soft_runs) - mean_score(base_runs), standard_error(soft_runs, base_runs)
+    of = "" if metric == "accuracy" else f" of {METRIC_NAMES[metric]}"
+    difference = f"{100 * gain:+.2f} points{of} on validation nodes, standard error {100 * error:.2f}"
     if gain > error:
-        reason = f"Use {best.method.name}: {difference}."
-        return Choice(tuple(lines), best, reason, model_fn, interrupted)
-    reason = f"Train on one-hot labels: the best soft labels ({best.method.name}) bring {difference}."
-    return Choice(tuple(lines), base, reason, model_fn, interrupted)
+        return choice(best, f"Use {best.method.name}: {difference}.")
+    return choice(base, f"Train on one-hot labels: the best soft labels ({best.method.name}) bring {difference}.")
 
 
 def _setting_text(setting: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ import math
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 
-from postel.experiments.search.choice import Measured, Runs, choose, mean_accuracy, ranked
+from postel.experiments.search.choice import Measured, Runs, choose, mean_score, ranked
 from postel.experiments.search.lattice import Place, lattice
 from postel.experiments.search.plan import Plan
 from postel.experiments.search.surface import promising
@@ -113,10 +113,10 @@ def climb(
     if plan.cut_on:
         scores = yield from book.rung("cover", places, plan.cut_on, rounds=False)
         while scores and len(places) < plan.first:
-            accuracies = {place: mean_accuracy(runs) for place, runs in scores.items()}
+            means = {place: mean_score(runs) for place, runs in scores.items()}
             # A setting that failed has no score, and is not to be tried again.
-            accuracies |= {place: min(accuracies.values()) for place in places if place not in accuracies}
-            more = promising(sizes, accuracies, min(batch, plan.first - len(places)), seed)
+            means |= {place: min(means.values()) for place in places if place not in means}
+            more = promising(sizes, means, min(batch, plan.first - len(places)), seed)
             if not more:
                 break
             places += more

@@ -204,7 +204,7 @@ def flat(settings: Mapping[str, Any]) -> Values:
     return unfolded
 
 
-_SETTINGS = ("lr", "weight_decay", "max_epochs", "stopping", "window")
+_SETTINGS = ("lr", "weight_decay", "max_epochs", "stopping", "window", "batch_size", "device")
 
 
 def _default(name: str, backbone: str, method: MethodSpec) -> Any:

@@ -5,24 +5,26 @@ The rows in the store are the only state: after an interruption the same call fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, get_args
 
 from postel.backbones import backbone_class
+from postel.checks import check_choice
 from postel.errors import InputError
 from postel.experiments.budget import Budget
 from postel.experiments.graphs import run_fingerprint
 from postel.experiments.results import ONE_CLASS, Cell, Question, Row, Rung, Setting, Spent, content_key
 from postel.experiments.running.execute import classifier_of, load_data
 from postel.experiments.running.executor import run_all
-from postel.experiments.search.choice import Measured, mean_accuracy, mean_loss, own_error, predicts_one_class
+from postel.experiments.search.choice import Measured, mean_loss, mean_score, own_error, predicts_one_class
 from postel.experiments.search.decision import Line, decide
 from postel.experiments.search.driving import Driven, Tell, drive
 from postel.experiments.search.spaces import flat, published_values
 from postel.experiments.search.template import Template
 from postel.experiments.spec import MethodSpec, RunSpec
 from postel.experiments.store import Store
+from postel.settings import Metric
 
 
 def tune_dataset(
@@ -42,6 +44,7 @@ def tune_dataset(
     seed: int = 0,
     pseudo_labels: bool | int = True,
     fixed: dict[str, Any] | None = None,
+    metric: str = "accuracy",
     target: str = "tune",
     on_row: Callable[[Row], None] = lambda row: None,
     on_start: Callable[[RunSpec], None] = lambda spec: None,
@@ -66,6 +69,7 @@ def tune_dataset(
         seed: Shifts the lattice of settings; the seed of a run is its split.
         pseudo_labels: Whether, or for how many rounds, a method that uses them gets pseudo-labels.
         fixed: Settings that are not searched, such as ``{"max_epochs": 30, "method.alpha": 0.8}``.
+        metric: What settings are chosen by on validation nodes.
         target: What the cell is for.
         on_row: Called with every row.
         on_start: Called with every spec that is handed to a worker.
@@ -93,25 +97,21 @@ def tune_dataset(
         raise InputError(
             f"{budget.limit} are a budget of version 0.1, shown but never run; give trainings, as in 400"
         )
+    check_choice("metric", metric, get_args(Metric))
     every = list(splits)
-    if not every:
-        raise InputError("a search needs at least one split")
-    backbone_class(backbone)
-    chosen = MethodSpec.parse(method)
     given = flat(fixed or {})
-    template = Template(
-        dataset=dataset,
-        fingerprint=run_fingerprint(dataset, protocol, data_root),
+    template = checked_template(
+        dataset,
+        backbone,
+        method,
         protocol=protocol,
         recipe=recipe,
-        backbone=backbone,
-        method=chosen,
-        pseudo_labels=pseudo_labels if chosen.make().uses_pseudo_labels else False,
-        fixed={**published_values(backbone, dataset), **given},
         splits=every[:search_splits],
+        data_root=data_root,
+        pseudo_labels=pseudo_labels,
+        fixed=given,
     )
-    first = template.spec(template.start, every[0], every[0], False)
-    classifier_of(first)  # a wrong setting is reported before anything runs
+    chosen, first = template.method, template.spec(template.start, every[0], every[0], False)
     reasons = ["the store has the tracebacks"]
 
     def failed(spec: RunSpec, text: str) -> None:
@@ -122,7 +122,7 @@ def tune_dataset(
         by_key = {spec.key: spec for spec in specs}
 
         def row_came(row: Row) -> None:
-            tell(by_key[row.key], Measured.of(row))
+            tell(by_key[row.key], Measured.of(row, metric))
             on_row(row)
 
         def run_failed(spec: RunSpec, text: str) -> None:
@@ -161,12 +161,12 @@ def tune_dataset(
             rungs=rungs,
             method_searched=search.method_was_searched,
         )
-        validation = _validation(search.found.runs)
+        validation = _validation(search.found.runs, metric)
     specs = [template.spec(values, split, split, template.pseudo_labels) for split in every]
     rows = run(specs, lambda spec, came: None)
     if not rows:
         raise InputError(f"every training of {what} failed: {reasons[-1]}")
-    measured = [Measured.of(row) for row in rows]
+    measured = [Measured.of(row, metric) for row in rows]
     question = Question(
         dataset=dataset,
         backbone=backbone,
@@ -179,21 +179,74 @@ def tune_dataset(
         budget=budget,
         search_splits=spent.search_splits,
         fingerprint=template.fingerprint,
+        metric=metric,
     )
     identity = {**template.identity(), "every": every, "budget": asdict(budget), "seed": seed, "target": target}
+    if metric != "accuracy":
+        identity["metric"] = metric
     cell = Cell(
         key=content_key(identity),
         question=question,
         chosen=Setting.of(specs[0]),
         spent=spent,
         run_keys=tuple(row.key for row in rows),
-        validation=validation or _validation(measured),
+        validation=validation or _validation(measured, metric),
         failed=len(specs) - len(rows),
         target=target,
         marks=(ONE_CLASS_VALIDATION,) if predicts_one_class(measured) else (),
     )
     store.add_cell(cell)
     return cell
+
+
+def checked_template(
+    dataset: str,
+    backbone: str,
+    method: str,
+    *,
+    protocol: str = "paper",
+    recipe: str = "paper",
+    splits: Sequence[int] = range(10),
+    data_root: str | None = None,
+    pseudo_labels: bool | int = True,
+    fixed: Mapping[str, Any] | None = None,
+) -> Template:
+    """Return what the runs of a search share, once it has proved that they can be made.
+
+    Args:
+        dataset: A dataset's name or the path of a graph file.
+        backbone: A network's name.
+        method: A method; hyper-parameters given with it are not searched.
+        protocol: How nodes are split.
+        recipe: How the graph is prepared.
+        splits: The splits that settings are compared on.
+        data_root: Folder of graph files to look in first.
+        pseudo_labels: Whether, or for how many rounds, a method that uses them gets pseudo-labels.
+        fixed: Settings that are not searched, by flat name.
+
+    Returns:
+        The template.
+
+    Raises:
+        InputError: If a name or value does not fit: before anything runs or is written.
+    """
+    if not splits:
+        raise InputError("a search needs at least one split")
+    backbone_class(backbone)
+    chosen = MethodSpec.parse(method)
+    template = Template(
+        dataset=dataset,
+        fingerprint=run_fingerprint(dataset, protocol, data_root),
+        protocol=protocol,
+        recipe=recipe,
+        backbone=backbone,
+        method=chosen,
+        pseudo_labels=pseudo_labels if chosen.make().uses_pseudo_labels else False,
+        fixed={**published_values(backbone, dataset), **(fixed or {})},
+        splits=splits,
+    )
+    classifier_of(template.spec(template.start, splits[0], splits[0], False))
+    return template
 
 
 #: Mark of a cell whose chosen models give every validation node the same class: nothing else was as good.
@@ -204,19 +257,20 @@ def recommended(cells: Sequence[Cell], store: Store) -> tuple[str, str]:
     """Recommend a method: soft labels only if they beat one-hot labels by more than the standard error.
 
     Args:
-        cells: The best setting of each method on the same splits, one-hot labels among them.
+        cells: The best setting of each method on the same splits by one metric, one-hot labels among them.
         store: The store that has their runs.
 
     Returns:
         The method's name, and the reason in a sentence.
     """
     lines = []
+    metric = cells[0].question.metric
     for cell in cells:
         rows = store.rows(cell.run_keys, rounds=False)
-        lines.append(Line(rows[0].spec, {}, [Measured.of(row) for row in rows]))
-    choice = decide(lines)
+        lines.append(Line(rows[0].spec, {}, [Measured.of(row, metric) for row in rows]))
+    choice = decide(lines, metric=metric)
     return choice.method.name, choice.reason
 
 
-def _validation(runs: Sequence[Measured]) -> dict[str, float]:
-    return {"accuracy": mean_accuracy(runs), "loss": mean_loss(runs), "error": own_error(runs)}
+def _validation(runs: Sequence[Measured], metric: str) -> dict[str, float]:
+    return {metric: mean_score(runs), "loss": mean_loss(runs), "error": own_error(runs)}

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from postel.backbones import ModelFn, backbone_class
+from postel.checks import check_choice
 from postel.errors import InputError, require_extra
 from postel.experiments.budget import Budget
 from postel.experiments.rows import Failure
@@ -19,6 +20,8 @@ from postel.experiments.search.memory import GraphInMemory, MemoryRuns, name_of_
 from postel.experiments.search.spaces import flat
 from postel.experiments.search.template import Template
 from postel.experiments.spec import MethodSpec, RunSpec
+from postel.settings import Metric
+from postel.training.fitting import check_device
 
 BASELINE = "one_hot"
 METHODS = (BASELINE, "ls", "postel", "calibrated")
@@ -35,6 +38,7 @@ def tune(
     progress: bool = True,
     pseudo_labels: bool | int = True,
     fixed: Mapping[str, Any] | None = None,
+    metric: str = "accuracy",
     seed: int = 0,
 ) -> Choice:
     """Find out which soft labels, if any, are best for a graph and a network, on validation nodes.
@@ -55,7 +59,10 @@ def tune(
             nothing is stored.
         progress: Whether to show a bar on standard error.
         pseudo_labels: Whether, or for how many rounds, methods that use them get pseudo-labels.
-        fixed: Settings that are not searched, such as ``{"max_epochs": 200, "lr": 0.01}``.
+        fixed: Settings that are not searched, such as ``{"max_epochs": 200, "lr": 0.01}``; ``device`` and
+            ``batch_size`` go here too.
+        metric: What settings and methods are chosen by: ``"accuracy"``, or on imbalanced graphs ``"roc_auc"``,
+            ``"average_precision"``, ``"macro_f1"`` or ``"balanced_accuracy"``.
         seed: Shifts the lattice of settings that is tried first.
 
     Returns:
@@ -77,6 +84,8 @@ def tune(
         raise InputError("tune needs a budget to search with: trainings (200), minutes (30m), standard or grid")
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise InputError(f"workers must be a whole number above 0, got {workers!r}")
+    check_choice("metric", metric, get_args(Metric))
+    check_device((fixed or {}).get("device", "cpu"))
     chosen = _parsed(methods)
     if not callable(backbone):
         backbone_class(backbone)
@@ -107,7 +116,7 @@ def tune(
     reasons: dict[str, str] = {}
     interrupted = False
     with MemoryRuns(graph, workers) as runs, _bar(progress) as on_progress:
-        run = _runner(runs, _opened(store), reasons)
+        run = _runner(runs, _opened(store), reasons, metric)
         try:
             drive(driven, run, on_progress)
         except KeyboardInterrupt:
@@ -123,7 +132,7 @@ def tune(
                 continue
             raise InputError(f"every training of {label} failed: {reasons.get(label) or _any(reasons)}")
         lines.append(Line.of(one))
-    return decide(lines, graph.model_fn, interrupted=interrupted)
+    return decide(lines, graph.model_fn, interrupted=interrupted, metric=metric)
 
 
 def _parsed(methods: Sequence[str]) -> list[MethodSpec]:
@@ -135,14 +144,16 @@ def _parsed(methods: Sequence[str]) -> list[MethodSpec]:
     return list({method.label: method for method in parsed}.values())
 
 
-def _runner(runs: MemoryRuns, store: Any, reasons: dict[str, str]) -> Callable[[Sequence[RunSpec], Tell], None]:
+def _runner(
+    runs: MemoryRuns, store: Any, reasons: dict[str, str], metric: str
+) -> Callable[[Sequence[RunSpec], Tell], None]:
     """Return a function that makes the runs that a search asks for, except those in the store."""
 
     def run(specs: Sequence[RunSpec], tell: Tell) -> None:
         by_key = {spec.key: spec for spec in specs}
         stored = store.get(by_key) if store is not None else {}
         for key, row in stored.items():
-            tell(by_key[key], Measured.of(row))
+            tell(by_key[key], Measured.of(row, metric))
         outcomes = runs([spec for key, spec in by_key.items() if key not in stored])
         try:
             for outcome in outcomes:
@@ -152,7 +163,7 @@ def _runner(runs: MemoryRuns, store: Any, reasons: dict[str, str]) -> Callable[[
                     continue
                 if store is not None:
                     store.add(outcome)
-                tell(by_key[outcome.key], Measured.of(outcome))
+                tell(by_key[outcome.key], Measured.of(outcome, metric))
         finally:
             outcomes.close()  # type: ignore[attr-defined]
 
