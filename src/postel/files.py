@@ -1,8 +1,9 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, and how text tables are told apart."""
 
 from __future__ import annotations
 
 import contextlib
+import gzip
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,6 +75,27 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:
         return False
+
+
+def usual_separator(path: Path) -> str:
+    r"""Return what stands between the fields of a text table, by its name: the same wherever tables are read.
+
+    Args:
+        path: A file that ends in .csv, .tsv or .txt, or in one of these and .gz.
+
+    Returns:
+        A tab for .tsv, and for .txt whose first line has one; a comma otherwise.
+
+    Example:
+        >>> usual_separator(Path("edges.csv")), usual_separator(Path("edges.tsv.gz"))
+        (',', '\t')
+    """
+    zipped = path.suffix.lower() == ".gz"
+    suffix = (path.with_suffix("") if zipped else path).suffix.lower()
+    if suffix == ".txt":
+        with gzip.open(path) if zipped else path.open("rb") as stream:
+            return "\t" if b"\t" in stream.readline(1 << 20) else ","
+    return "\t" if suffix == ".tsv" else ","
 
 
 def write_text(path: Path, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 
 from postel.cli.smooth import smooth
 from postel.errors import InputError
+from postel.scale import smooth_tables
 
 app = typer.Typer(pretty_exceptions_enable=False)
 app.command()(smooth)
@@ -77,3 +79,27 @@ def test_bad_input_is_one_sentence(tables: list[str]) -> None:
     for extra, words in ((["--alpha", "2"], "alpha must lie"), (["--spark-conf", "a"], "takes NAME=VALUE")):
         with pytest.raises(InputError, match=words):
             CliRunner().invoke(app, tables + extra, catch_exceptions=False)
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "txt", "tsv.gz", "txt.gz"])
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_a_tables_name_tells_its_separator_as_in_convert(ending: str, engine: str, tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    between = "," if ending == "csv" else "\t"
+    for name, lines in (("edges", ["source,target", "0,1", "0,2"]), ("train", ["node,label", "0,0", "1,1"])):
+        text = "\n".join(lines).replace(",", between) + "\n"
+        content = gzip.compress(text.encode()) if ending.endswith("gz") else text.encode()
+        (tmp_path / f"{name}.{ending}").write_bytes(content)
+    files = ["--edges", str(tmp_path / f"edges.{ending}"), "--labels", str(tmp_path / f"train.{ending}")]
+    out = ["--out", str(tmp_path / "soft.parquet"), "--undirected", "--nodes", "all", "--engine", engine, "--json"]
+    told = CliRunner().invoke(app, files + out, catch_exceptions=False)
+    assert told.exit_code == 0 and json.loads(told.stdout)["nodes"] == 3, told.output
+
+
+def test_a_folder_of_commas_and_tabs_asks_for_the_separator(tmp_path: Path) -> None:
+    (tmp_path / "edges").mkdir()
+    (tmp_path / "edges" / "a.csv").write_text("source,target\n0,1\n")
+    (tmp_path / "edges" / "b.tsv").write_text("source\ttarget\n0\t2\n")
+    (tmp_path / "train.csv").write_text("node,label\n0,0\n1,1\n")
+    with pytest.raises(InputError, match=r"files with commas and with tabs: set separator \(--separator\)"):
+        smooth_tables(tmp_path / "edges", tmp_path / "train.csv", tmp_path / "soft.parquet")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from postel.cli.console import notes, out, print_json
-from postel.cli.options import Json, Overwrite
+from postel.cli.options import SEPARATOR_HELP, Json, Overwrite
 
 if TYPE_CHECKING:
     from postel.datasets.storage import StoredGraph
@@ -49,13 +49,7 @@ SplitTable = Annotated[
         show_default=False,
     ),
 ]
-Separator = Annotated[
-    str | None,
-    typer.Option(
-        help="Between the fields of text files; a comma, or a tab for .tsv and for .txt that has tabs.",
-        show_default=False,
-    ),
-]
+Separator = Annotated[str | None, typer.Option(help=SEPARATOR_HELP, show_default=False)]
 Undirected = Annotated[
     bool | None,
     typer.Option(

@@ -136,6 +136,9 @@ Overwrite = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of a table.")]
 
 
+SEPARATOR_HELP = "Between the fields of text files; a comma, or a tab for .tsv and for .txt that has tabs."
+
+
 def tell_unused_storage(storage: str | None) -> None:
     """Say that trials are no longer kept, if somebody names a place for them.
 

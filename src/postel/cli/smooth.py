@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from postel.cli.console import notes, out, print_json
-from postel.cli.options import Json, Overwrite
+from postel.cli.options import SEPARATOR_HELP, Json, Overwrite
 from postel.cli.words import choice
 from postel.settings import CalibratedSettings as Calibrated
 from postel.settings import PosteLSettings as Default
@@ -111,7 +111,7 @@ def smooth(
     id_type: Annotated[
         str, choice(("auto", "integer", "string"), "--id-type", help="Node ids.", rich_help_panel=_TABLES)
     ] = "auto",
-    separator: str = typer.Option(",", help="Between the fields of CSV files.", rich_help_panel=_TABLES),
+    separator: str | None = typer.Option(None, help=SEPARATOR_HELP, rich_help_panel=_TABLES, show_default=False),
     tables: bool = typer.Option(False, help="Write prior and conditional beside the output as JSON."),
     overwrite: Overwrite = False,
     engine: Annotated[

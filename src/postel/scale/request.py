@@ -28,7 +28,8 @@ class Columns:
         target: Edge column of its neighbor.
         node: Label column of the node.
         label: Label column of its label.
-        separator: What is between the fields of CSV files.
+        separator: What is between the fields of CSV files; without it a comma, or a tab for .tsv and for .txt that
+            has tabs, as in ``postel convert``.
         id_type: Type of the node ids: ``auto``, ``integer`` or ``string``.
     """
 
@@ -36,7 +37,7 @@ class Columns:
     target: str = "target"
     node: str = "node"
     label: str = "label"
-    separator: str = ","
+    separator: str | None = None
     id_type: str = "auto"
 
 
@@ -99,9 +100,9 @@ class Request:
             )
         if (self.settings.num_classes or 2) > MAX_CLASSES:
             raise InputError(f"num_classes must be at most {MAX_CLASSES}, got {self.settings.num_classes}")
-        object.__setattr__(
-            self, "columns", replace(self.columns, separator=check_separator(self.columns.separator))
-        )
+        if self.columns.separator is not None:
+            checked = replace(self.columns, separator=check_separator(self.columns.separator))
+            object.__setattr__(self, "columns", checked)
         if self.threads is not None:
             check_count("threads", self.threads)
             if self.threads > MAX_THREADS:

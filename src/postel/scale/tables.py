@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from postel.errors import InputError
+from postel.files import usual_separator
 from postel.scale.column_kinds import inspect_csv, inspect_parquet, one_kind
 
 _PARQUET = (".parquet", ".pq")
@@ -86,7 +87,7 @@ def is_address(path: str) -> bool:
     return "://" in path
 
 
-def open_table(what: str, path: str, columns: tuple[str, str], separator: str) -> Table:
+def open_table(what: str, path: str, columns: tuple[str, str], separator: str | None = None) -> Table:
     """Open a table: a file, a glob or a folder of Parquet or CSV files; every file's columns are checked.
 
     The type of a CSV column is that of the first rows there are; reading stops with one clear sentence where a
@@ -96,7 +97,8 @@ def open_table(what: str, path: str, columns: tuple[str, str], separator: str) -
         what: What the table is, for errors.
         path: Where it is.
         columns: Names of the two columns.
-        separator: What is between the fields of CSV files.
+        separator: What is between the fields of CSV files; without it a comma, or a tab for .tsv and for .txt that
+            has tabs.
 
     Returns:
         The table.
@@ -106,11 +108,13 @@ def open_table(what: str, path: str, columns: tuple[str, str], separator: str) -
     """
     if is_address(path):
         form = "csv" if path.endswith(_CSV) else "parquet"
+        separator = separator or ("\t" if path.endswith((".tsv", ".tsv.gz")) else ",")
         return Table(what, path, (), form, separator, columns, ("empty", "empty"), 0)
     files = _files(what, path)
     form = _format(what, path, files)
     # Writers leave empty parts behind: a CSV file of no bytes has no header to look at.
     files = tuple(name for name in files if form == "parquet" or Path(name).stat().st_size)
+    separator = separator or _one_separator(what, path, files if form == "csv" else ())
     kinds, size, headers = ("empty", "empty"), 0, []
     for name in files:
         found, bytes_there, header = (inspect_parquet if form == "parquet" else inspect_csv)(
@@ -124,6 +128,16 @@ def open_table(what: str, path: str, columns: tuple[str, str], separator: str) -
         size += bytes_there
     seen = tuple(headers) if form == "csv" else ()
     return Table(what, path, files, form, separator, columns, kinds, size, seen)
+
+
+def _one_separator(what: str, path: str, files: Sequence[str]) -> str:
+    try:
+        found = {usual_separator(Path(name)) for name in files}
+    except (OSError, EOFError) as error:
+        raise InputError(f"{what} {path} cannot be read, it may be cut short: {error}") from error
+    if len(found) > 1:
+        raise InputError(f"{what}: {path!r} holds files with commas and with tabs: set separator (--separator)")
+    return found.pop() if found else ","
 
 
 def _files(what: str, path: str) -> tuple[str, ...]:

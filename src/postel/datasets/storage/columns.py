@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from postel.checks import check_separator
 from postel.errors import InputError, require_extra
-from postel.files import is_file
+from postel.files import is_file, usual_separator
 from postel.scale.column_kinds import WHOLE_NUMBER
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
@@ -177,7 +177,7 @@ def read_table(path: Path, separator: str | None = None) -> Table:
         return Table(path, _read_parquet(path))
     if suffix not in TEXT_SUFFIXES:
         raise InputError(f"{path.name} must end in {', '.join(TEXT_SUFFIXES)} or .parquet")
-    return Table(path, _read_text(path, given or _usual_separator(path, suffix)))
+    return Table(path, _read_text(path, given or usual_separator(path)))
 
 
 def check_parquet_size(path: Path) -> None:
@@ -253,13 +253,6 @@ def are_fractions(words: set[str]) -> bool:
     """
     numbers = all(_FRACTION.fullmatch(word) for word in words)
     return numbers and any(set(word) & set(".eE") for word in words)
-
-
-def _usual_separator(path: Path, suffix: str) -> str:
-    if suffix == ".txt":
-        with path.open("rb") as stream:
-            return "\t" if b"\t" in stream.readline(1 << 20) else ","
-    return "\t" if suffix == ".tsv" else ","
 
 
 def _read_text(path: Path, separator: str) -> Any:
