@@ -10,12 +10,14 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest import mock
 from urllib.parse import unquote, urlsplit
 
 import typer
 from markdown_it import MarkdownIt
 from myst_parser.slugs import github_slugify
 
+from postel import registry
 from postel.cli.app import app
 from postel.errors import InputError
 
@@ -74,6 +76,13 @@ def command_lines(text: str) -> list[tuple[list[str], bool]]:
     return lines
 
 
+@cache
+def _registered_by_page() -> dict[str, str]:
+    """The networks that the page on extending registers."""
+    page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+    return dict(re.findall(r'^\+    "(\w+)": "(\w+)",$', page, flags=re.MULTILINE))
+
+
 def complaint(words: list[str], whole: bool) -> str | None:
     """What the command line would say against these words, or None; nothing is run."""
     command: Any = _root()
@@ -82,10 +91,9 @@ def complaint(words: list[str], whole: bool) -> str | None:
         if name not in command.commands:
             return f"there is no command {name}"
         command = command.commands[name]
-    if "sgc" in words:  # the network that the page on extending adds
-        words = [{"sgc": "gcn"}.get(word, word) for word in words]
     try:
-        command.make_context(command.name or "postel", list(words))
+        with mock.patch.dict(registry.BACKBONES, _registered_by_page()):
+            command.make_context(command.name or "postel", list(words))
     except typer.Exit:
         return None  # --help and --version
     except typer.BadParameter.__mro__[1] as error:  # any error of usage

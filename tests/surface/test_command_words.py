@@ -8,12 +8,9 @@ import pytest
 import typer
 
 from cli.commands import Here
-from postel.backbones import BACKBONES
+from postel import registry
 from postel.cli import words
 from postel.cli.app import app
-from postel.datasets.splits import PROTOCOLS
-from postel.experiments.spec import ALIASES, FORMS
-from postel.smoothers import SMOOTHERS
 
 COMMANDS = {command.name: command for command in typer.main.get_command(app).commands.values()}
 QUICK = ("--splits", "2", "--max-epochs", "2", "--pseudo-labels", "no", "-w", "1", "--json")
@@ -28,12 +25,6 @@ def options(name: str) -> set[str]:
     return {spelling for parameter in COMMANDS[name].params for spelling in parameter.opts}
 
 
-def test_the_words_are_those_of_the_package() -> None:
-    assert BACKBONES == words.BACKBONES and words.PROTOCOLS == PROTOCOLS
-    assert (*SMOOTHERS, *FORMS) == words.METHODS
-    assert {alias: full for alias, (full, _) in ALIASES.items()} == words.ALIASES
-
-
 def test_choices_are_shown_as_choices_and_completed(here: Here, tmp_path: Path) -> None:
     shown = here("smooth", "-h", cwd=tmp_path).stdout
     assert "[auto|memory|duckdb|spark]" in shown and "[edge|normalized]" in shown
@@ -45,7 +36,10 @@ def test_choices_are_shown_as_choices_and_completed(here: Here, tmp_path: Path) 
         ("dataset", "cor", {"cora", "cora-linqs", "cornell", "cornell-corrected"}),
     ):
         assert {item.value for item in complete[name].shell_complete(context, typed)} == expected
-    assert words.completion(words.METHODS)("ls,postel") == ["ls,postel", "ls,postel_as_released"]
+    assert words.completion([*registry.SMOOTHERS, *registry.FORMS])("ls,postel") == [
+        "ls,postel",
+        "ls,postel_as_released",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from typing import Any
 
 from torch import nn
 
+from postel import registry
 from postel.backbones.base import Backbone
 from postel.backbones.custom import Custom
 from postel.backbones.user_model import ModelFn, make_module
 from postel.checks import did_you_mean
 from postel.errors import InputError
 
-_HOMES = {
-    "gcn": "GCN",
-    "gat": "GAT",
-    "appnp": "APPNP",
-    "mlp": "MLP",
-    "chebnet": "ChebNet",
-    "gprgnn": "GPRGNN",
-    "bernnet": "BernNet",
-    "ordered_gnn": "OrderedGNN",
-}
-BACKBONES = tuple(_HOMES)
+#: The names of all networks; they are registered in ``postel/registry.py``.
+BACKBONES = tuple(registry.BACKBONES)
 
 __all__ = ["BACKBONES", "Backbone", "Custom", "ModelFn", "backbone_class", "make_backbone"]
 
@@ -45,12 +36,13 @@ def backbone_class(name: str) -> type[Backbone]:
         >>> backbone_class("gcn").__name__
         'GCN'
     """
-    if name not in _HOMES:
+    if name not in BACKBONES:
         hint = did_you_mean(name, BACKBONES)
         raise InputError(
             f"unknown backbone {name!r}; {hint}choose one of {', '.join(BACKBONES)}, or pass a class or a function"
         )
-    return getattr(importlib.import_module(f"postel.backbones.{name}"), _HOMES[name])
+    found: type[Backbone] = registry.load_class("backbones", registry.BACKBONES, name)
+    return found
 
 
 def make_backbone(

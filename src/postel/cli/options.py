@@ -7,13 +7,12 @@ from typing import Annotated, get_args
 
 import typer
 
-from postel import settings
+from postel import registry, settings
 from postel.cli import words
 
-_METHODS = ", ".join(
-    f"{name} ({alias})" if (alias := {full: short for short, full in words.ALIASES.items()}.get(name)) else name
-    for name in words.METHODS
-)
+_SHORT = {full: f"{full} ({alias})" for alias, full in registry.ALIASES.items()}
+_METHODS = ", ".join(_SHORT.get(name, name) for name in (*registry.SMOOTHERS, *registry.FORMS))
+_complete_method = words.completion([*registry.SMOOTHERS, *registry.FORMS, *registry.ALIASES])
 
 DataRoot = Annotated[
     str | None,
@@ -42,7 +41,7 @@ Method = Annotated[
         "--method",
         "-m",
         help=f"A soft-label method, as in postel:alpha=0.6,beta=0.8: {_METHODS}.",
-        autocompletion=words.completion([*words.METHODS, *words.ALIASES]),
+        autocompletion=_complete_method,
     ),
 ]
 Methods = Annotated[
@@ -51,11 +50,11 @@ Methods = Annotated[
         "--method",
         "-m",
         help=f"Methods, by comma or repeated, as in -m ls,postel:alpha=0.6: {_METHODS}.",
-        autocompletion=words.completion([*words.METHODS, *words.ALIASES]),
+        autocompletion=_complete_method,
         show_default=False,
     ),
 ]
-Backbone = Annotated[str, words.choice(words.BACKBONES, "--backbone", "-b", help="The network.")]
+Backbone = Annotated[str, words.choice(registry.BACKBONES, "--backbone", "-b", help="The network.")]
 BackboneArgs = Annotated[
     list[str] | None,
     typer.Option(
@@ -64,9 +63,9 @@ BackboneArgs = Annotated[
         show_default=False,
     ),
 ]
-Protocol = Annotated[str, words.choice(words.PROTOCOLS, "--protocol", help="How nodes are split.")]
+Protocol = Annotated[str, words.choice(registry.PROTOCOLS, "--protocol", help="How nodes are split.")]
 Recipe = Annotated[
-    str, words.choice(words.RECIPES, "--recipe", help="The graph as in the paper, or the sound one.")
+    str, words.choice(registry.RECIPES, "--recipe", help="The graph as in the paper, or the sound one.")
 ]
 Lr = Annotated[float, typer.Option("--lr", help="Learning rate.")]
 WeightDecay = Annotated[float, typer.Option("--weight-decay", help="Weight decay.")]
@@ -82,7 +81,9 @@ SearchSplits = Annotated[
 MaxEpochs = Annotated[int, typer.Option("--max-epochs", help="Epochs at most.")]
 Stopping = Annotated[
     str,
-    words.choice(words.STOPPING, "--stopping", help="The stop rule: the field's code's, or the paper's text's."),
+    words.choice(
+        registry.STOP_RULES, "--stopping", help="The stop rule: the field's code's, or the paper's text's."
+    ),
 ]
 PseudoLabels = Annotated[
     str,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from postel import registry
 from postel.cli import options, words
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ def reproduce(
         typer.Option(
             "--backbone",
             "-b",
-            help=f"Networks, by comma or repeated: {', '.join(words.BACKBONES)}.",
-            autocompletion=words.completion(words.BACKBONES),
+            help=f"Networks, by comma or repeated: {', '.join(registry.BACKBONES)}.",
+            autocompletion=words.completion(registry.BACKBONES),
             show_default=False,
         ),
     ] = None,

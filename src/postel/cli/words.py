@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperCommand
-
-# Nothing here may import torch, so the names stand here once more; a test compares them with the registries.
-BACKBONES = ("gcn", "gat", "appnp", "mlp", "chebnet", "gprgnn", "bernnet", "ordered_gnn")
-METHODS = ("one_hot", "uniform", "distillation", "sals", "als", "postel", "calibrated", "postel_as_released")
-ALIASES = {"ls": "uniform", "kd": "distillation"}
-PROTOCOLS = ("paper", "stratified", "geom-gcn", "public", "limited")
-RECIPES = ("paper", "sound")
-STOPPING = ("window-mean", "patience")
 
 #: Options of version 0.1 and what they are called now. They are still taken, but no help shows them.
 OLD_SPELLINGS = {
@@ -27,7 +19,7 @@ OLD_SPELLINGS = {
 }
 
 
-def choice(words: Sequence[str], *names: str, help: str, **settings: Any) -> Any:
+def choice(words: Collection[str], *names: str, help: str, **settings: Any) -> Any:
     """Make an option that takes one of a few words; the help lists them and shells complete them.
 
     Args:
@@ -60,7 +52,7 @@ def choice(words: Sequence[str], *names: str, help: str, **settings: Any) -> Any
     )
 
 
-def check_word(option: str, word: str, words: Sequence[str]) -> str:
+def check_word(option: str, word: str, words: Collection[str]) -> str:
     """Check that a word is one of those that an option takes.
 
     Args:
@@ -89,7 +81,7 @@ def check_word(option: str, word: str, words: Sequence[str]) -> str:
     return word
 
 
-def completion(words: Sequence[str]) -> Callable[[str], list[str]]:
+def completion(words: Collection[str]) -> Callable[[str], list[str]]:
     """Make a function that completes a word, after the last comma where several may stand in one value.
 
     Args:

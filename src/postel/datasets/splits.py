@@ -7,16 +7,14 @@ come with the graph.
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from postel.datasets.storage.stored_graph import UNLABELLED, Bools, StoredGraph
 from postel.errors import InputError
-
-Protocol = Literal["paper", "stratified", "geom-gcn", "public", "limited"]
-PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
+from postel.registry import PROTOCOLS
 
 SEEDS = (
     1941488137,

@@ -12,16 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 
 from postel.checks import did_you_mean
 from postel.errors import InputError
-from postel.smoothers import SMOOTHERS, PosteL, Smoother, make_smoother
-
-#: Short names of methods in commands, and the settings that they stand for.
-ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
-    "ls": ("uniform", {}),
-    "kd": ("distillation", {}),
-}
-
-#: Variants of a method that count as methods of their own wherever settings are searched and results are shown.
-FORMS: dict[str, Callable[..., Smoother]] = {"postel_as_released": PosteL.as_released}
+from postel.registry import ALIASES, FORMS
+from postel.smoothers import SMOOTHERS, Smoother, make_smoother
 
 
 # How runs are computed if nobody says otherwise.
@@ -32,7 +24,7 @@ class MethodSpec(BaseModel):
     """A soft-label method and its hyper-parameters.
 
     Args:
-        name: The method's name, a key of ``postel.smoothers.SMOOTHERS`` or of :data:`FORMS`.
+        name: The method's name, a key of ``SMOOTHERS`` or ``FORMS`` in ``postel/registry.py``.
         params: Hyper-parameters that differ from the defaults, by name.
 
     Example:
@@ -60,18 +52,17 @@ class MethodSpec(BaseModel):
         """
         name, _, rest = text.strip().partition(":")
         if name not in (*SMOOTHERS, *FORMS, *ALIASES):
-            short = {full: alias for alias, (full, _) in ALIASES.items()}
+            short = {full: alias for alias, full in ALIASES.items()}
             every = [f"{full} ({short[full]})" if full in short else full for full in (*SMOOTHERS, *FORMS)]
             hint = did_you_mean(name, [*SMOOTHERS, *FORMS, *ALIASES])
             raise InputError(f"there is no method {name!r}; {hint}choose from {', '.join(every)}")
-        name, params = ALIASES.get(name, (name, {}))
-        params = dict(params)
+        params: dict[str, Any] = {}
         for pair in filter(None, rest.split(",")):
             key, equals, value = pair.partition("=")
             if not equals:
                 raise InputError(f"a method is written name:key=value,key=value, got {text!r}")
             params[key.strip()] = parse_value(value)
-        method = cls(name=name, params=params)
+        method = cls(name=ALIASES.get(name, name), params=params)
         method.make()
         return method
 
@@ -84,9 +75,10 @@ class MethodSpec(BaseModel):
         Raises:
             InputError: If there is no such method, or it does not take a name or value.
         """
-        form = FORMS.get(self.name)
-        if form is None:
+        if self.name not in FORMS:
             return make_smoother(self.name, **self.params)
+        base, function = FORMS[self.name]
+        form: Callable[..., Smoother] = getattr(SMOOTHERS[base], function)
         known = list(inspect.signature(form).parameters)
         for name in self.params:
             if name not in known:

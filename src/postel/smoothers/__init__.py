@@ -5,6 +5,7 @@ from __future__ import annotations
 from inspect import signature
 from typing import Any
 
+from postel import registry
 from postel.checks import did_you_mean
 from postel.errors import InputError
 from postel.smoothers.als import ALS
@@ -32,10 +33,9 @@ __all__ = [
     "posterior_soft_labels",
 ]
 
-#: The methods by name, in the paper's order; the last one is ours.
+#: The methods by name, in the paper's order; the last one is ours. They are registered in ``postel/registry.py``.
 SMOOTHERS: dict[str, type[Smoother]] = {
-    method.method_name(): method
-    for method in (OneHot, UniformSmoothing, Distillation, SALS, ALS, PosteL, CalibratedPosteL)
+    name: registry.load_class("smoothers", registry.SMOOTHERS, name) for name in registry.SMOOTHERS
 }
 
 

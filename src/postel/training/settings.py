@@ -16,7 +16,7 @@ class Settings:
         lr: Adam's learning rate.
         weight_decay: Adam's weight decay.
         max_epochs: Number of epochs at most.
-        stopping: The stop rule, one of :data:`postel.training.stopping.STOP_RULES`.
+        stopping: The stop rule, one of ``STOP_RULES`` of ``postel/registry.py``.
         window: Number of epochs that the stop rule looks back on.
 
     Raises:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, get_args
 
 from postel.errors import InputError
-
-Stopping = Literal["window-mean", "patience"]
-STOP_RULES: tuple[str, ...] = get_args(Stopping)
+from postel.registry import STOP_RULES
 
 
 def window_mean(losses: Sequence[float], window: int) -> bool:
