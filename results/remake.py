@@ -124,7 +124,7 @@ def _gain(pair: ComparedCell) -> str:
     if pair.gain is None:
         return f"{NOT_RUN}{paper}"
     span = pair.gain.interval
-    shown = f"**{span.mean:+z.1f}**" if pair.gain.is_clear else f"{span.mean:+z.1f}"
+    shown = f"**{span.mean:+z.1f}**" if pair.reads in ("more", "less") else f"{span.mean:+z.1f}"
     return f"{shown} [{span.low:+z.1f}, {span.high:+z.1f}]{paper}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,6 +75,20 @@ def new_figure(width: float, height: float) -> Figure:
         figsize=(width, height), layout="constrained"
     )
     return figure
+
+
+def write_caption(figure: Figure, text: str, *, size: float = 9.0) -> None:
+    """Write what a reader needs to know below a figure, on the image itself, in lines of the figure's width.
+
+    Args:
+        figure: The figure.
+        text: The caption.
+        size: The size of its letters in points.
+    """
+    # A letter of the default font is a little over half as wide as it is high.
+    letters = int(figure.get_figwidth() * 72 / (0.535 * size))
+    lines = textwrap.fill(" ".join(text.split()), letters)
+    figure.supxlabel(lines, x=0.012, ha="left", fontsize=size, color="#333333", linespacing=1.35)
 
 
 def rendered(figure: Figure, kind: str) -> bytes:

@@ -18,6 +18,7 @@ from postel.training.metrics import Scores
 from postel.training.result import Result
 
 Fill = Callable[..., None]
+SEARCHED = Budget("trainings", 16)
 
 
 @pytest.fixture
@@ -27,10 +28,19 @@ def store(tmp_path: Path) -> Store:
 
 @pytest.fixture
 def fill(store: Store) -> Fill:
-    """Puts a cell with the given test accuracies, a split each, into the store."""
+    """Puts a cell with the given test accuracies, a split each, into the store.
+
+    ``budget`` and ``searched`` say how its setting was found, and whether that compared settings of the method.
+    """
 
     def put(
-        asked: CellRequest, accuracies: Sequence[float], *, collapsed: Sequence[bool] = (), **result: Any
+        asked: CellRequest,
+        accuracies: Sequence[float],
+        *,
+        collapsed: Sequence[bool] = (),
+        budget: Budget = SEARCHED,
+        searched: bool | None = True,
+        **result: Any,
     ) -> None:
         question = asked.question
         rows = []
@@ -50,10 +60,12 @@ def fill(store: Store) -> Fill:
         splits = tuple(range(len(accuracies)))
         store.add_cell(
             Cell(
-                key=f"{question.dataset} {question.backbone} {asked.variant.slug} {len(accuracies)}",
-                question=replace(question, splits=splits, budget=Budget("trainings", 16), search_splits=3),
+                key=f"{question.dataset} {question.backbone} {asked.variant.slug} {len(accuracies)} {budget.kind}",
+                question=replace(question, splits=splits, budget=budget, search_splits=3),
                 chosen=Setting.of(rows[0].spec),
-                spent=Spent(trials=16, search_splits=3, text="16 trials, 3 search splits"),
+                spent=Spent(
+                    trials=16, search_splits=3, text="16 trials, 3 search splits", method_searched=searched
+                ),
                 run_keys=tuple(row.key for row in rows),
                 target="table-main",
             )

@@ -98,10 +98,11 @@ def cell(
             "fixed": {},
         },
         "budget": {
-            "kind": "trials",
+            "kind": "trainings",
             "amount": trials,
             "trials": trials,
             "search_splits": 3,
+            "method_searched": True,
             "text": f"{trials} trials, 3 search splits",
         },
         "validation": {"accuracy": centre, "loss": 0.61},

@@ -83,11 +83,18 @@ def test_differences_are_paired_with_one_hot_of_the_same_budget_only(cells: list
     assert of["cornell", "sals", 16].verdict == "worse"  # 7.5 points below on every split, in the paper too
 
 
+def test_a_search_that_left_the_method_alone_gets_no_verdict(cells: list[Cell]) -> None:
+    for changes in ({"method_searched": False}, {"method_searched": None}):
+        unsearched = [replace(one, spent=replace(one.spent, **changes)) for one in cells]
+        assert {line.verdict for line in compare_cells(unsearched)} == {""}
+    assert "worse" in {line.verdict for line in compare_cells(cells)}
+
+
 def test_one_hot_that_tried_all_it_could_has_the_same_budget(cells: list[Cell]) -> None:
     spent = replace(cells[0].spent, trials=8, text="all 8 settings within 16 trials, 3 search splits")
     page = Page(study_of(replace(cells[0], spent=spent), *cells[1:]))
     assert page.lines[1].gain is not None
-    assert page.grids[0].budgets == ["up to 16 trials, 3 search splits"]
+    assert page.grids[0].budgets == ["up to 16 trainings, 3 search splits"]
 
 
 def test_what_was_fixed_before_a_search_names_the_variant_and_has_no_figure_of_the_paper() -> None:
@@ -144,7 +151,7 @@ def test_the_page_says_everything_and_needs_nothing_else(cells: list[Cell], tmp_
     assert not re.findall(r"url\(|@import|https?://(?!www\.w3\.org)", page)
     assert "<title>A &lt;study&gt;</title>" in page and "<x>" not in page and "<b>no</b>" not in page
     assert "What &lt;i&gt;it&lt;/i&gt; is." in page
-    for text in ("study.sqlite", "up to 16 trials, 3 search splits", "not run", "print-of-texas", "figure-toy"):
+    for text in ("study.sqlite", "up to 16 trainings, 3 search splits", "not run", "print-of-texas", "figure-toy"):
         assert text in page
     assert page.count("re-implementation</span>") == 3
     assert "texas, split 3, gcn, als" in page

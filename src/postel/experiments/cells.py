@@ -404,6 +404,16 @@ class Cell:
         return self.question.budget is not None and self.question.budget.kind != "fixed"
 
     @property
+    def is_evidence(self) -> bool:
+        """Whether it may decide a claim: a search of today's kind compared settings of the method itself.
+
+        Settings that were given, and what the trials of version 0.1 chose, are shown and decide nothing.
+        """
+        budget = self.question.budget
+        searched = budget is not None and budget.kind not in ("fixed", "trials")
+        return searched and self.spent.method_searched is True
+
+    @property
     def allowance(self) -> tuple[Budget | None, int | None]:
         """Budget and number of search splits; a comparison of two cells is fair if theirs are equal."""
         return self.question.budget, self.question.search_splits

@@ -80,8 +80,21 @@ class ComparedCell:
         return self.paper.value - base.value if self.paper and base else None
 
     @property
+    def reads(self) -> str:
+        """``more``, ``less`` or ``open``; ``not searched`` where a search compared no settings of one of them."""
+        cells = (self.answer, self.baseline.answer if self.baseline else None)
+        searched = all(cell is not None and cell.is_evidence for cell in cells)
+        return self.gain.reads if self.gain is not None and searched else "not searched"
+
+    @property
     def verdict(self) -> str:
-        """``better`` or ``worse`` than the baseline where the difference is clear, else nothing."""
+        """``better`` or ``worse`` than the baseline where the difference is clear, else nothing.
+
+        A search that compared no settings of the method, or counted trials as version 0.1 did, gets no verdict.
+        """
+        cells = (self.answer, self.baseline.answer if self.baseline else None)
+        if any(cell is not None and cell.was_searched and not cell.is_evidence for cell in cells):
+            return ""
         return {"more": "better", "less": "worse"}.get(self.gain.reads, "") if self.gain else ""
 
     @property

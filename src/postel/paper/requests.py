@@ -32,6 +32,11 @@ PUBLISHED: dict[str, dict[str, float]] = {
     "texas": {"lr": 0.05},
     "cornell": {"lr": 0.05},
 }
+#: The paper's values of alpha and beta, from its search space.
+SWEEPS: dict[str, tuple[float, ...]] = {
+    "alpha": tuple(round(0.1 * step, 1) for step in range(1, 11)),
+    "beta": tuple(round(0.1 * step, 1) for step in range(10)),
+}
 PUBLISHED_NOTE = (
     "Where nothing was searched, learning rate and weight decay are those that He et al. (2021) published for the "
     "dataset, the same for every method."
@@ -273,6 +278,21 @@ def request_cells(
         for variant in variants
         for dataset in datasets
     ]
+
+
+def sweep(base: CellRequest) -> list[CellRequest]:
+    """Return a question for every value of alpha and of beta, at the setting that was chosen for PosteL.
+
+    Args:
+        base: PosteL's question, whose chosen setting the points take over.
+    """
+    found = []
+    for name, values in SWEEPS.items():
+        for value in values:
+            variant = Variant(f"postel-{name}-{value}", name, "postel", {name: value}, True)
+            question = replace(base.question, method=variant.spec)
+            found.append(replace(base, question=question, variant=variant, base=base))
+    return found
 
 
 def _dataset(name: str) -> str:

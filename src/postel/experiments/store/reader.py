@@ -51,15 +51,20 @@ class Reader:
 
     Args:
         store: The store to read.
+        evidence_only: Whether to pass over cells that decide nothing (:attr:`Cell.is_evidence`).
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, evidence_only: bool = False) -> None:
         self.store = store
-        self.cells = store.cells()
+        self.cells = [cell for cell in store.cells() if cell.is_evidence or not evidence_only]
         self._by_topic: dict[str, list[Cell]] = {}
         for cell in self.cells:
             self._by_topic.setdefault(cell.question.topic, []).append(cell)
         self.measurements = Measurements(store)
+
+    def evidence(self) -> Reader:
+        """Return a reader of those cells alone whose method was searched."""
+        return Reader(self.store, evidence_only=True)
 
     def answer(self, question: Question, *, rounds: bool = False) -> Cell | None:
         """Return the best answer to a question: the one with most splits, then the one with the largest search.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from postel.experiments.results import Row
 from postel.experiments.store.reader import Reader
+from postel.paper.claims.behavior import conditionals_of, distance
 from postel.paper.figures._drawing import draw_class_bars
 from postel.paper.figures.neighbors import all_label_conditional
 from postel.paper.names import dataset_label
@@ -51,34 +51,17 @@ class FigureConditionals(Target):
         figures, rows = {}, []
         for request in self.requests:
             cell, truth = request.answer(reader, rounds=True), reader.measurements.get(self.name, request.dataset)
-            estimates = _estimates(cell.rows[0]) if cell else (None, None)
+            estimates = conditionals_of(cell.rows[0]) if cell else (None, None)
             matrices = dict(zip(_SOURCES, (*estimates, truth), strict=True))
             figures[request.dataset] = _figure(matrices, dataset_label(request.dataset))
             rows += [
-                (request.dataset, source, _distance(matrix, truth))
+                (request.dataset, source, distance(matrix, truth) if truth else None)
                 for source, matrix in matrices.items()
                 if matrix
             ] or [(request.dataset, "not run", None)]
         columns = (*texts("dataset", "labels"), *numbers("distance from all labels", places=4))
         note = "Distance: total variation from that of all labels, mean over classes; hatched: the class itself."
         return Rendering(self.name, Table(self.title, columns, rows, (note, PUBLISHED_NOTE)), figures=figures)
-
-
-def _estimates(row: Row) -> tuple[Any, Any]:
-    """The conditional of round 0, and of the kept round or, if none helped, of the first with pseudo-labels."""
-    rounds = row.rounds or ()
-    place = row.result.best_round or min(1, len(rounds) - 1)
-    return rounds[0].conditional, rounds[place].conditional if place else None
-
-
-def _distance(matrix: Any, truth: Any) -> float | None:
-    if truth is None:
-        return None
-    apart = [
-        sum(abs(a - b) for a, b in zip(ours, theirs, strict=True)) / 2
-        for ours, theirs in zip(matrix, truth, strict=True)
-    ]
-    return sum(apart) / len(apart)
 
 
 def _figure(matrices: dict[str, Any], title: str) -> Any:

@@ -10,17 +10,12 @@ from postel.experiments.store.reader import Reader
 from postel.paper.figures._drawing import mark_not_run
 from postel.paper.names import backbone_label, dataset_label
 from postel.paper.rendering import Rendering
-from postel.paper.requests import FIXED, PUBLISHED_NOTE, CellRequest, Options
+from postel.paper.requests import FIXED, PUBLISHED_NOTE, CellRequest, Options, sweep
 from postel.paper.table import Table, numbers, texts
 from postel.paper.target import Target
-from postel.paper.variants import ONE_HOT, POSTEL, Variant
+from postel.paper.variants import ONE_HOT, POSTEL
 from postel.pictures import PALETTE, method_color, new_figure
 
-#: The paper's values of both, from its search space.
-SWEEPS: dict[str, tuple[float, ...]] = {
-    "alpha": tuple(round(0.1 * step, 1) for step in range(1, 11)),
-    "beta": tuple(round(0.1 * step, 1) for step in range(10)),
-}
 _STYLES = {"alpha": (PALETTE[0], "o", "α"), "beta": (PALETTE[2], "s", "β")}
 _NOTE = (
     "One parameter moves, everything else stays at PosteL's setting (the budget says how it was found); bands: "
@@ -50,7 +45,7 @@ class FigureSensitivity(Target):
         request = super().make_requests(replace(options, methods=None))
         # Points belong to the very cell that they took their settings from: no other search may stand in for it.
         bases = [replace(one, question=replace(one.question, budget=one.budget)) for one in request]
-        return bases + [point for base in bases if base.variant is POSTEL for point in _points(base)]
+        return bases + [point for base in bases if base.variant is POSTEL for point in sweep(base)]
 
     def make(self, reader: Reader) -> Rendering:
         """Return the picture, and one line per point.
@@ -81,16 +76,6 @@ class FigureSensitivity(Target):
             *texts("budget"),
         )
         return Rendering(self.name, Table(self.title, heads, rows, (_NOTE, PUBLISHED_NOTE)), figures={"": figure})
-
-
-def _points(base: CellRequest) -> list[CellRequest]:
-    found = []
-    for name, values in SWEEPS.items():
-        for value in values:
-            variant = Variant(f"postel-{name}-{value}", name, "postel", {name: value}, True)
-            question = replace(base.question, method=variant.spec)
-            found.append(replace(base, question=question, variant=variant, base=base))
-    return found
 
 
 def _draw(

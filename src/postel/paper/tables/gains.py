@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from postel.experiments.store.reader import Reader
 from postel.paper.compared import COLLAPSE_NOTE, COLLAPSED, ComparedCell, corrected
@@ -10,7 +10,7 @@ from postel.paper.names import backbone_label, dataset_label
 from postel.paper.rendering import Rendering
 from postel.paper.table import NOT_RUN, Table, numbers, texts
 from postel.paper.tables.main import TableMain
-from postel.paper.variants import CALIBRATED, LS, ONE_HOT, POSTEL, POSTEL_AS_RELEASED
+from postel.paper.variants import CALIBRATED, LS, ONE_HOT, POSTEL, POSTEL_AS_RELEASED, Variant
 
 _POSTERIORS = (POSTEL, POSTEL_AS_RELEASED, CALIBRATED)
 #: Who is held against whom: the paper's two claims for each of the posteriors, and how much of them smoothing is.
@@ -27,7 +27,8 @@ _NOTES = (
     "Splits share nodes: the resampled 95 % and p are those of the corrected resampled t of Nadeau and Bengio, p "
     "after Holm's correction for the number of lines.",
     "Reads: more or less where the bootstrap interval leaves out 0, an exact sign-flip test gives p < 0.05 and "
-    "the corrected p is below 0.05, else open.",
+    "the corrected p is below 0.05, else open; not searched where settings of a method were not compared by a "
+    "search of today's kind.",
 )
 _UNEQUAL_NOTE = "‡ the two were searched with different budgets: no fair comparison."
 _MARKS = {"one class": COLLAPSED, "unequal search": "‡"}
@@ -44,6 +45,8 @@ class TableGains(TableMain):
     title = "What posterior smoothing gains over one-hot labels and over uniform smoothing"
     variants = (ONE_HOT, LS, *_POSTERIORS)
     any_method = False
+    #: Who is held against whom.
+    compared: ClassVar[tuple[tuple[Variant, Variant], ...]] = PAIRS
 
     def pairs(self, reader: Reader) -> list[ComparedCell]:
         """Return each pair of methods on each dataset and backbone: one of them, compared with the other.
@@ -54,7 +57,7 @@ class TableGains(TableMain):
         entries = {(entry.place, entry.variant.slug): entry for entry in self.entries(reader)}
         found = []
         for place in dict.fromkeys(place for place, _ in entries):
-            for variants in PAIRS:
+            for variants in self.compared:
                 one, other = (entries.get((place, variant.slug)) for variant in variants)
                 if one is not None and other is not None:
                     found.append(one.against(other))
@@ -67,7 +70,7 @@ class TableGains(TableMain):
             reader: The store's reader.
         """
         pairs = self.pairs(reader)
-        states = set(map(_state, pairs))
+        states = set(map(state_of_pair, pairs))
         marks = {"one class": COLLAPSE_NOTE, "unequal search": _UNEQUAL_NOTE}
         notes = (*_NOTES, *(note for state, note in marks.items() if state in states))
         return Rendering(
@@ -77,8 +80,12 @@ class TableGains(TableMain):
         )
 
 
-def _state(pair: ComparedCell) -> str:
-    """Whether both were run, and what keeps them from being a fair comparison."""
+def state_of_pair(pair: ComparedCell) -> str:
+    """Return whether both were run, and what keeps them from being a fair comparison.
+
+    Args:
+        pair: A cell, compared with another.
+    """
     if pair.gain is None or pair.baseline is None:
         return NOT_RUN
     if pair.cell.allowance != pair.baseline.cell.allowance:
@@ -92,11 +99,11 @@ def _labels(pair: ComparedCell) -> tuple[str, str]:
 
 def _values(pair: ComparedCell) -> tuple[Any, ...]:
     question, gain = pair.question, pair.gain
-    head = (question.dataset, question.backbone, question.protocol, *_labels(pair), _state(pair))
+    head = (question.dataset, question.backbone, question.protocol, *_labels(pair), state_of_pair(pair))
     if gain is None or pair.baseline is None:
         return (*head, *[None] * 9, pair.paper_gain, 0, *[None] * 5)
     span, wide, one, other = gain.interval, gain.resampled, pair.cell, pair.baseline.cell
-    tests = (gain.p_value, gain.difference.resampled_p, gain.corrected, gain.reads)
+    tests = (gain.p_value, gain.difference.resampled_p, gain.corrected, pair.reads)
     measured = (span.mean, span.low, span.high, wide.low, wide.high, *tests, pair.paper_gain, gain.splits)
     means = (one.accuracy.interval.mean, other.accuracy.interval.mean, one.collapsed)
     return (*head, *measured, *means, one.spent.text, other.spent.text)
@@ -118,7 +125,12 @@ def _readable(pair: ComparedCell) -> tuple[Any, ...]:
     if gain is None:
         return (*head, NOT_RUN, *[None] * 4, pair.paper_gain, 0, None)
     intervals = [f"[{span.low:+z.2f}, {span.high:+z.2f}]" for span in (gain.interval, gain.resampled)]
-    told = (f"{gain.mean:+z.2f}{_MARKS.get(_state(pair), '')}", *intervals, f"{gain.corrected:.3f}", gain.reads)
+    told = (
+        f"{gain.mean:+z.2f}{_MARKS.get(state_of_pair(pair), '')}",
+        *intervals,
+        f"{gain.corrected:.3f}",
+        pair.reads,
+    )
     return (*head, *told, pair.paper_gain, gain.splits, pair.cell.allowance_in_words)
 
 
