@@ -6,7 +6,7 @@ import io
 import os
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from postel.errors import InputError, require_extra
 from postel.files import replacing
@@ -77,16 +77,16 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def write_caption(figure: Figure, text: str, *, size: float = 9.0) -> None:
+def write_caption(figure: Any, text: str, *, size: float = 9.0) -> None:
     """Write what a reader needs to know below a figure, on the image itself, in lines of the figure's width.
 
     Args:
-        figure: The figure.
+        figure: The figure, or the lowest of its subfigures.
         text: The caption.
         size: The size of its letters in points.
     """
     # A letter of the default font is a little over half as wide as it is high.
-    letters = int(figure.get_figwidth() * 72 / (0.535 * size))
+    letters = int(figure.figure.get_figwidth() * 72 / (0.535 * size))
     lines = textwrap.fill(" ".join(text.split()), letters)
     figure.supxlabel(lines, x=0.012, ha="left", fontsize=size, color="#333333", linespacing=1.35)
 

@@ -24,7 +24,7 @@ def asked(dataset: str, variant: Variant) -> Any:
 
 
 def drawn(store: Store) -> tuple[Any, str]:
-    figure = gains_figure(FigureGains(OPTIONS).pairs(Reader(store).evidence()))
+    figure = gains_figure(FigureGains(OPTIONS).pairs(Reader(store).evidence))
     return figure, " ".join(figure._supxlabel.get_text().split())
 
 

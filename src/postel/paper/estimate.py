@@ -69,7 +69,10 @@ def estimate(cells: Sequence[CellRequest], store: Store, workers: int, rates: Ra
     sources: dict[tuple[str, str], Rate | None] = {}
     guessed = set()
     for request in cells:
-        if request.base is None and any(map(request.is_done_by, known)):
+        tuned = request.tuned is not None and any(
+            cell.is_evidence and cell.answers(request.tuned) for cell in known
+        )
+        if request.base is None and (tuned or any(map(request.is_done_by, known))):
             done += 1
             continue
         work = work_of(request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,7 +39,8 @@ SWEEPS: dict[str, tuple[float, ...]] = {
     "beta": tuple(round(0.1 * step, 1) for step in range(10)),
 }
 PUBLISHED_NOTE = (
-    "Where nothing was searched, learning rate and weight decay are those that He et al. (2021) published for the "
+    "Settings are those that a search has chosen where the store has one. Where nothing was searched, "
+    "learning rate and weight decay are those that He et al. (2021) published for the "
     "dataset, the same for every method."
 )
 
@@ -143,12 +145,15 @@ class CellRequest:
         budget: What its search may spend if it is run.
         base: The question whose chosen setting it takes over, with what the variant fixes; None to be searched
             for itself.
+        tuned: What a figure asks first: the first split at settings that a search has chosen; None if it asks
+            nothing else.
     """
 
     question: Question
     variant: Variant
     budget: Budget
     base: CellRequest | None = None
+    tuned: Question | None = None
 
     @property
     def dataset(self) -> str:
@@ -191,7 +196,7 @@ class CellRequest:
             rounds: Whether rows come with their curves.
         """
         if self.base is None:
-            return reader.answer(self.question, rounds=rounds)
+            return self.tuned_answer(reader, rounds=rounds) or reader.answer(self.question, rounds=rounds)
         base = self.base.answer(reader)
         rows = reader.rows(spec.key for spec in self.taken_over(base)) if base is not None else []
         if base is None or not rows:
@@ -199,6 +204,15 @@ class CellRequest:
         keys = tuple(row.key for row in rows)
         moved = replace(base, question=self.question, chosen=Setting.of(rows[0].spec), run_keys=keys)
         return moved.with_rows(rows)
+
+    def tuned_answer(self, reader: Reader, *, rounds: bool = False) -> Cell | None:
+        """Return a cell whose method was searched, where a figure prefers one; None if there is none.
+
+        Args:
+            reader: The store's reader.
+            rounds: Whether rows come with their curves.
+        """
+        return reader.evidence.answer(self.tuned, rounds=rounds) if self.tuned is not None else None
 
     def beside(self, paper: Published | None, reader: Reader) -> ComparedCell:
         """Return its answer beside the paper's figure.
@@ -258,26 +272,22 @@ def request_cells(
     chosen = None if options.budget is None else Budget.parse(options.budget)
     spent = chosen or budget
     epochs = {} if options.max_epochs is None else {"max_epochs": options.max_epochs}
-    return [
-        CellRequest(
-            Question(
-                dataset,
-                backbone,
-                variant.spec,
-                variant.pseudo_labels,
-                protocol,
-                fixed={**(PUBLISHED.get(dataset, {}) if published and spent == FIXED else {}), **epochs},
-                splits=tuple(range(options.splits or splits)),
-                budget=chosen,
-                search_splits=0 if options.search_splits and spent == FIXED else options.search_splits,
-            ),
-            variant,
-            spent,
+    found = []
+    for backbone, variant, dataset in itertools.product(backbones, variants, datasets):
+        question = Question(
+            dataset,
+            backbone,
+            variant.spec,
+            variant.pseudo_labels,
+            protocol,
+            fixed={**(PUBLISHED.get(dataset, {}) if published and spent == FIXED else {}), **epochs},
+            splits=tuple(range(options.splits or splits)),
+            budget=chosen,
+            search_splits=0 if options.search_splits and spent == FIXED else options.search_splits,
         )
-        for backbone in backbones
-        for variant in variants
-        for dataset in datasets
-    ]
+        tuned = replace(question, fixed=epochs, splits=(0,)) if published and chosen is None else None
+        found.append(CellRequest(question, variant, spent, tuned=tuned))
+    return found
 
 
 def sweep(base: CellRequest) -> list[CellRequest]:

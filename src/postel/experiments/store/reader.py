@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from postel.errors import InputError
@@ -62,8 +63,9 @@ class Reader:
             self._by_topic.setdefault(cell.question.topic, []).append(cell)
         self.measurements = Measurements(store)
 
+    @cached_property
     def evidence(self) -> Reader:
-        """Return a reader of those cells alone whose method was searched."""
+        """A reader of those cells alone whose method was searched."""
         return Reader(self.store, evidence_only=True)
 
     def answer(self, question: Question, *, rounds: bool = False) -> Cell | None:

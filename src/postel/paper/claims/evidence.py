@@ -24,7 +24,7 @@ class Evidence:
     """
 
     def __init__(self, reader: Reader) -> None:
-        self._every, self._searched = reader, reader.evidence()
+        self._every, self._searched = reader, reader.evidence
         self._found: dict[tuple[object, ...], Cell | None] = {}
 
     def timed(self, variant: Variant, dataset: str) -> Cell | None:

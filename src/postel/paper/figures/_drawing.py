@@ -7,15 +7,15 @@ from typing import Any
 
 from postel.experiments.results import Cell, Round
 from postel.paper.table import Table, numbers, texts
-from postel.pictures import PALETTE
+from postel.pictures import PALETTE, method_color
 
 Matrix = Sequence[Sequence[float]]
 
-_OTHER, _OWN = PALETTE[0], PALETTE[1]
-_SETS = (
-    ("train", "training", PALETTE[0], "--"),
-    ("val", "validation", PALETTE[1], "-"),
-    ("test", "test", PALETTE[2], ":"),
+_SETS = (("train", "training", "--"), ("val", "validation", "-"), ("test", "test", ":"))
+#: What the lines of losses mean, for captions.
+LOSS_LINES = (
+    "Color: the labels; dashed: training nodes, solid: validation nodes, dotted: test nodes; vertical line: the "
+    "epoch that was kept."
 )
 
 
@@ -33,7 +33,7 @@ def mark_not_run(axes: Any) -> None:
 
 
 def draw_class_bars(panels: Sequence[Any], matrix: Matrix | None, *, label: str, last: bool = True) -> None:
-    """Draw P(neighbor's class | class) as bars, one panel per class; the class itself is hatched.
+    """Draw P(neighbor's class | class) as bars in classes' colors, one panel per class; its own is hatched.
 
     Args:
         panels: The panels.
@@ -52,8 +52,9 @@ def draw_class_bars(panels: Sequence[Any], matrix: Matrix | None, *, label: str,
             mark_not_run(axes)
             continue
         places = range(len(matrix[k]))
-        bars = axes.bar(places, matrix[k], width=0.78, color=_OTHER)
-        bars[k].set(facecolor=_OWN, edgecolor="white", hatch="///", linewidth=0)
+        colors = [PALETTE[place % len(PALETTE)] for place in places]
+        bars = axes.bar(places, matrix[k], width=0.78, color=colors)
+        bars[k].set(edgecolor="white", hatch="///", linewidth=0)
         axes.set_xticks(list(places))
         axes.tick_params(labelsize=9)
         if last:
@@ -74,12 +75,50 @@ def draw_losses(axes: Any, cell: Cell | None, title: str) -> None:
     if entry is None:
         mark_not_run(axes)
         return
-    for name, label, color, style in _SETS:
-        curve = entry.loss(name)
-        if curve:
-            axes.plot(range(1, len(curve) + 1), curve, style, color=color, linewidth=1.8, label=label)
-    axes.axvline(entry.best_epoch, color="#777777", linewidth=0.8)
+    draw_curves(axes, cell, [name for name, *_ in _SETS])
     axes.grid(alpha=0.25)
+
+
+def draw_curves(axes: Any, cell: Cell | None, sets: Sequence[str]) -> None:
+    """Draw losses of the first split's kept model in the color of its labels, with a line at the kept epoch.
+
+    Args:
+        axes: The panel.
+        cell: The cell, with rounds; nothing is drawn if it was not run.
+        sets: Sets of nodes: ``"train"``, ``"val"``, ``"test"``.
+    """
+    entry = _kept(cell)
+    if cell is None or entry is None:
+        return
+    color = method_color(cell.question.method.name)
+    for name, label, style in _SETS:
+        curve = entry.loss(name)
+        if curve and name in sets:
+            axes.plot(range(1, len(curve) + 1), curve, style, color=color, linewidth=1.6, label=label)
+    axes.axvline(entry.best_epoch, color=color, linewidth=0.8, alpha=0.7)
+
+
+def settings_in_words(cells: Sequence[Cell | None]) -> str:
+    """Return for a caption how many splits are drawn, and whether settings were tuned.
+
+    Args:
+        cells: The cells that a figure draws; None for one that was not run.
+    """
+    run = [cell for cell in cells if cell is not None]
+    if not run:
+        return "Nothing was run."
+    protocols = ", ".join(dict.fromkeys(cell.question.protocol for cell in run))
+    counts = sorted({len(cell.rows) for cell in run})
+    splits = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
+    kinds: dict[str, int] = {}
+    for cell in run:
+        words = "not tuned, published settings"
+        if cell.was_searched:
+            how = "tuned" if cell.is_evidence else "not tuned by today's search"
+            words = f"{how} ({cell.allowance_in_words})"
+        kinds[words] = kinds.get(words, 0) + 1
+    told = next(iter(kinds)) if len(kinds) == 1 else "; ".join(f"{words}: {n}" for words, n in kinds.items())
+    return f"{protocols.capitalize()} protocol, {splits} split{'s' if counts != [1] else ''}; {told}."
 
 
 def set_common_ceiling(panels: Sequence[Any], cells: Sequence[Cell | None]) -> None:

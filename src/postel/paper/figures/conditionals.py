@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from postel.experiments.results import Cell
 from postel.experiments.store.reader import Reader
 from postel.paper.claims.behavior import conditionals_of, distance
-from postel.paper.figures._drawing import draw_class_bars
+from postel.paper.figures._drawing import draw_class_bars, settings_in_words
 from postel.paper.figures.neighbors import all_label_conditional
 from postel.paper.names import dataset_label
 from postel.paper.rendering import Rendering
@@ -14,7 +15,7 @@ from postel.paper.requests import FIXED, PUBLISHED_NOTE, CellRequest, Options
 from postel.paper.table import Table, numbers, texts
 from postel.paper.target import Target
 from postel.paper.variants import POSTEL
-from postel.pictures import new_figure
+from postel.pictures import new_figure, write_caption
 
 _SOURCES = ("training labels", "with pseudo-labels", "all labels")
 
@@ -53,7 +54,7 @@ class FigureConditionals(Target):
             cell, truth = request.answer(reader, rounds=True), reader.measurements.get(self.name, request.dataset)
             estimates = conditionals_of(cell.rows[0]) if cell else (None, None)
             matrices = dict(zip(_SOURCES, (*estimates, truth), strict=True))
-            figures[request.dataset] = _figure(matrices, dataset_label(request.dataset))
+            figures[request.dataset] = _figure(matrices, dataset_label(request.dataset), cell)
             rows += [
                 (request.dataset, source, distance(matrix, truth) if truth else None)
                 for source, matrix in matrices.items()
@@ -64,15 +65,20 @@ class FigureConditionals(Target):
         return Rendering(self.name, Table(self.title, columns, rows, (note, PUBLISHED_NOTE)), figures=figures)
 
 
-def _figure(matrices: dict[str, Any], title: str) -> Any:
+def _figure(matrices: dict[str, Any], title: str, cell: Cell | None) -> Any:
     size = max((len(matrix) for matrix in matrices.values() if matrix), default=3)
-    figure = new_figure(max(7.5, 1.9 * size), 6.2)
+    figure = new_figure(max(7.5, 1.9 * size), 6.7)
     grid: Any = figure.subplots(len(matrices), size, squeeze=False, sharey=True)
     for row, (source, matrix) in enumerate(matrices.items()):
         draw_class_bars(grid[row], matrix, label=source, last=row == len(matrices) - 1)
     for k, axes in enumerate(grid[0]):
         axes.set_title(f"class {k}", fontsize=11)
     figure.suptitle(f"{title}: P(neighbor's class | class)", fontsize=12)
+    write_caption(
+        figure,
+        f"{settings_in_words([cell])} First split. Color: the neighbor's class; hatched: the class itself. With "
+        "pseudo-labels: those of the round that was kept or, if none was, of the first.",
+    )
     return figure
 
 

@@ -43,7 +43,7 @@ class FigureGains(TableGains):
         Args:
             reader: The store's reader.
         """
-        evidence = reader.evidence()
+        evidence = reader.evidence
         return replace(super().make(evidence), figures={"": gains_figure(self.pairs(evidence))})
 
 

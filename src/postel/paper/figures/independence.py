@@ -15,7 +15,7 @@ from postel.paper.names import dataset_label
 from postel.paper.rendering import Rendering
 from postel.paper.table import Table, numbers, texts
 from postel.paper.target import Target
-from postel.pictures import HEAT, heat_ink, new_figure
+from postel.pictures import HEAT, heat_ink, new_figure, write_caption
 
 #: The paper shows this class.
 CLASS = 0
@@ -61,8 +61,9 @@ class FigureIndependence(Target):
             reader: The store's reader.
         """
         names = self.names
-        figure = new_figure(8.6, 3.9 * len(names))
-        rows: Any = figure.subfigures(len(names), 1, squeeze=False)[:, 0]
+        figure = new_figure(8.6, 3.9 * len(names) + 0.5)
+        ratios = [*[1.0] * (len(names) - 1), 1.12]  # the last one has the caption
+        rows: Any = figure.subfigures(len(names), 1, squeeze=False, height_ratios=ratios)[:, 0]
         lines = []
         for part, name in zip(rows, names, strict=True):
             found = reader.measurements.get(self.name, name)
@@ -85,6 +86,11 @@ class FigureIndependence(Target):
                 for m, values in enumerate(found["product"])
                 for n, value in enumerate(values)
             ]
+        write_caption(
+            rows[-1],
+            "All labels, nothing trained: pairs of different neighbors of each class-0 node. Darker: more likely. "
+            "Total variation: half the summed difference of the two, 0 where the product is exact.",
+        )
         columns = (
             *texts("dataset"),
             *numbers("first class", "second class"),

@@ -7,14 +7,14 @@ from typing import Any
 from postel.errors import require_extra
 from postel.experiments.results import Round, Row
 from postel.experiments.store.reader import Reader
-from postel.paper.figures._drawing import mark_not_run
+from postel.paper.figures._drawing import mark_not_run, settings_in_words
 from postel.paper.names import backbone_label, dataset_label
 from postel.paper.rendering import Rendering
 from postel.paper.requests import FIXED, PUBLISHED_NOTE
 from postel.paper.table import Table, numbers, texts
 from postel.paper.target import Target
 from postel.paper.variants import POSTEL
-from postel.pictures import new_figure
+from postel.pictures import new_figure, write_caption
 
 _NOTE = "The split with the most rounds that lowered the validation loss; the last round is the one that did not."
 
@@ -36,9 +36,10 @@ class FigureIterations(Target):
         Args:
             reader: The store's reader.
         """
-        figure = new_figure(9.6, 3.6 * len(self.requests))
+        figure = new_figure(9.6, 3.6 * len(self.requests) + 0.7)
         parts: Any = figure.subfigures(len(self.requests), 1, squeeze=False)[:, 0]
         lines: list[tuple[Any, ...]] = []
+        drawn = []
         for part, request in zip(parts, self.requests, strict=True):
             panels = part.subplots(1, 2, sharey=True)
             cell, head = request.answer(reader, rounds=True), (request.dataset, request.backbone)
@@ -53,6 +54,12 @@ class FigureIterations(Target):
                 _draw(panels, row)
                 lines += [(*head, "run", row.split, *_line(entry)) for entry in row.rounds or ()]
             part.suptitle(title, fontsize=12)
+            drawn.append(cell)
+        write_caption(
+            parts[-1],
+            f"{settings_in_words(drawn)} Drawn is one split. Darker to lighter: round after round of pseudo-"
+            "labels; dashed: the last round, which did not lower the validation loss and was not kept.",
+        )
         columns = (
             *texts("dataset", "backbone", "state"),
             *numbers("split", "round", "lowered the loss", "best epoch"),

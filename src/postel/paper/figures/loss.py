@@ -5,15 +5,21 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from postel.experiments.store.reader import Reader
-from postel.paper.figures._drawing import draw_losses, loss_table, set_common_ceiling
+from postel.paper.figures._drawing import (
+    LOSS_LINES,
+    draw_losses,
+    loss_table,
+    set_common_ceiling,
+    settings_in_words,
+)
 from postel.paper.names import backbone_label, dataset_label
 from postel.paper.rendering import Rendering
 from postel.paper.requests import FIXED, PUBLISHED_NOTE
 from postel.paper.target import Target
 from postel.paper.variants import ONE_HOT, POSTEL, Variant
-from postel.pictures import new_figure
+from postel.pictures import new_figure, write_caption
 
-_NOTE = "Losses against the true labels, first split, model of the kept round; grey line: epoch that was kept."
+NOTE = "Losses against the true labels, first split, model of the kept round."
 
 
 class FigureLoss(Target):
@@ -36,7 +42,7 @@ class FigureLoss(Target):
         """
         groups = self.places
         columns = max(map(len, groups.values()))
-        figure = new_figure(4.2 * columns, 3.1 * len(groups) + 0.3)
+        figure = new_figure(4.2 * columns, 3.1 * len(groups) + 0.9)
         grid: Any = figure.subplots(len(groups), columns, squeeze=False, sharey="row")
         lines = []
         for panels, ((backbone, dataset), group) in zip(grid, groups.items(), strict=True):
@@ -49,10 +55,14 @@ class FigureLoss(Target):
             panels[0].set_ylabel("loss")
         for axes in grid[-1]:
             axes.set_xlabel("epoch")
+        cells = [cell for _, _, cell in lines]
+        write_caption(figure, f"Losses against the true labels. {settings_in_words(cells)} {LOSS_LINES}")
         shown = [found for found in (axes.get_legend_handles_labels() for axes in grid.flat) if found[0]]
         if shown:
-            figure.legend(*shown[0], loc="outside upper center", ncols=3, frameon=False, fontsize=11)
-        return Rendering(self.name, loss_table(self.title, lines, (_NOTE, PUBLISHED_NOTE)), figures={"": figure})
+            legend = figure.legend(*shown[0], loc="outside upper center", ncols=3, frameon=False, fontsize=11)
+            for handle in legend.get_lines():
+                handle.set_color("#444444")
+        return Rendering(self.name, loss_table(self.title, lines, (NOTE, PUBLISHED_NOTE)), figures={"": figure})
 
 
 TARGET = FigureLoss

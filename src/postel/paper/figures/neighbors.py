@@ -14,7 +14,7 @@ from postel.paper.names import dataset_label
 from postel.paper.rendering import Rendering
 from postel.paper.table import Table, numbers, texts
 from postel.paper.target import Target
-from postel.pictures import new_figure
+from postel.pictures import new_figure, write_caption
 
 
 def all_label_conditional(dataset: str, data_root: str | None) -> list[list[float]]:
@@ -42,8 +42,9 @@ class FigureNeighbors(Target):
             reader: The store's reader.
         """
         matrices: dict[str, Any] = {name: reader.measurements.get(self.name, name) for name in self.names}
-        figure = new_figure(10.5, 2.3 * len(matrices))
-        rows: Any = figure.subfigures(len(matrices), 1, squeeze=False)[:, 0]
+        figure = new_figure(10.5, 2.3 * len(matrices) + 0.5)
+        ratios = [*[1.0] * (len(matrices) - 1), 1.22]  # the last one has the caption
+        rows: Any = figure.subfigures(len(matrices), 1, squeeze=False, height_ratios=ratios)[:, 0]
         for part, (name, matrix) in zip(rows, matrices.items(), strict=True):
             size = len(matrix) if matrix else 3
             panels = part.subplots(1, size, sharey=True, squeeze=False)[0]
@@ -52,6 +53,11 @@ class FigureNeighbors(Target):
                 axes.set_title(f"class {k}", fontsize=10)
             spread = "" if matrix is None else f" (contrast {contrast(torch.tensor(matrix)):.2f})"
             part.suptitle(f"{dataset_label(name)}{spread}", fontsize=12)
+        write_caption(
+            rows[-1],
+            "All labels of each graph, nothing trained. Color: the neighbor's class; hatched: the class itself. "
+            "Contrast: mean total variation between classes, 0 if neighbors tell nothing.",
+        )
         note = (
             "Contrast: mean total variation between rows, 0 if neighbors tell nothing; hatched: the class itself."
         )

@@ -11,14 +11,14 @@ from postel.experiments.spec import RunSpec
 from postel.experiments.store import Store
 from postel.experiments.store.measurements import Measurements
 from postel.experiments.store.reader import Reader
-from postel.paper.figures._drawing import mark_not_run
+from postel.paper.figures._drawing import mark_not_run, settings_in_words
 from postel.paper.names import backbone_label, dataset_label
 from postel.paper.rendering import Rendering
 from postel.paper.requests import FIXED, PUBLISHED_NOTE
 from postel.paper.table import Table, numbers, texts
 from postel.paper.target import Target, Watch
 from postel.paper.variants import ONE_HOT, POSTEL
-from postel.pictures import PALETTE, new_figure
+from postel.pictures import PALETTE, new_figure, write_caption
 
 _NOTE = (
     "t-SNE of the last layer's output (logits) of all nodes, first split, coloured by true class; silhouette of "
@@ -64,12 +64,19 @@ class FigureTsne(Target):
         figure = new_figure(4.6 * columns, 4.4 * len(groups))
         grid: Any = figure.subplots(len(groups), columns, squeeze=False)
         rows: list[tuple[Any, ...]] = []
+        cells: list[Cell | None] = []
         for panels, ((backbone, dataset), group) in zip(grid, groups.items(), strict=True):
             for axes, request in zip(panels, group, strict=True):
                 cell, label = request.answer(reader), request.variant.label
                 points = reader.measurements.get(self.name, cell.rows[0].key) if cell else None
                 axes.set_title(f"{dataset_label(dataset)}, {backbone_label(backbone)}: {label}", fontsize=12)
+                cells.append(cell)
                 rows.append((dataset, backbone, label, *_draw(axes, points, cell)))
+        write_caption(
+            figure,
+            f"{settings_in_words(cells)} t-SNE of the last layer's output of all nodes, first split; color: the "
+            "true class. Silhouette of that output by class: higher means tighter classes, further apart.",
+        )
         heads = (
             *texts("dataset", "backbone", "labels", "state"),
             *numbers("nodes"),
