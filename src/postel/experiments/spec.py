@@ -15,7 +15,6 @@ from postel.errors import InputError
 from postel.registry import ALIASES, FORMS
 from postel.smoothers import SMOOTHERS, Smoother, make_smoother
 
-
 # How runs are computed if nobody says otherwise.
 _USUAL = {"batch_size": None, "device": "cpu"}
 
