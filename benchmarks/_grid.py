@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,17 +61,23 @@ def grid_specs(dataset: str) -> dict[tuple[Place, int], RunSpec]:
     }
 
 
-def run_grid(datasets: Sequence[str], store: Store, workers: int, say: Callable[[str], Any] = print) -> None:
-    """Runs what ``store`` lacks of the grids of ``datasets``.
+def run_grid(
+    datasets: Sequence[str], store: Store, workers: int, say: Callable[[str], Any] = print, path: Path = KEPT
+) -> None:
+    """Runs what neither ``store`` nor the file of kept rows has of the grids of ``datasets``.
 
     Args:
         datasets: Names of datasets.
-        store: Where the rows are kept.
+        store: Where new rows are kept.
         workers: Processes at a time.
         say: Is told of progress.
+        path: The file of kept rows.
     """
+    kept = _kept_lines(path)
     for dataset in datasets:
-        specs = list(grid_specs(dataset).values())
+        specs = [
+            spec for (place, split), spec in grid_specs(dataset).items() if (dataset, split, place) not in kept
+        ]
         done = itertools.count(1)
 
         def on_row(row: Row, dataset: str = dataset, done: Any = done, of: int = len(specs)) -> None:
@@ -82,51 +89,54 @@ def run_grid(datasets: Sequence[str], store: Store, workers: int, say: Callable[
 
 
 def keep(store: Store, path: Path = KEPT) -> list[str]:
-    """Writes what searches need of the grids that are whole in ``store`` to a small file; others stay as they are.
+    """Adds what searches need of the rows in ``store`` to the small file of kept rows.
+
+    A grid that is not whole is kept as far as it is: the next machine goes on from there.
 
     Args:
         store: Where the rows are.
         path: The file.
 
     Returns:
-        The datasets it now has.
+        The datasets whose grid is now whole in the file.
     """
-    lines: list[dict[str, Any]] = []
+    lines = _kept_lines(path)
     for dataset in GRAPHS:
         specs = grid_specs(dataset)
         rows = store.get([spec.key for spec in specs.values()])
-        if len(rows) < len(specs):
-            lines += [line for line in _kept_lines(path) if line["dataset"] == dataset]
-            continue
         for (place, split), spec in specs.items():
-            result = rows[spec.key].result
+            if (row := rows.get(spec.key)) is None:
+                continue
+            result = row.result
             assert result.test is not None
-            lines.append(
-                {
-                    "dataset": dataset,
-                    "split": split,
-                    "place": list(place),
-                    "val_accuracy": result.val.accuracy,
-                    "val_loss_scaled": result.val_loss_scaled,
-                    "val_count": result.val.count,
-                    "one_class_val": bool(result.one_class_val),
-                    "test_accuracy": result.test.accuracy,
-                    "seconds": round(result.seconds, 3),
-                }
-            )
-    write_parquet(path, lines, (*_SETTING, *_SCORES))
-    return list(dict.fromkeys(line["dataset"] for line in lines))
+            lines[dataset, split, place] = {
+                "dataset": dataset,
+                "split": split,
+                "place": list(place),
+                "val_accuracy": result.val.accuracy,
+                "val_loss_scaled": result.val_loss_scaled,
+                "val_count": result.val.count,
+                "one_class_val": bool(result.one_class_val),
+                "test_accuracy": result.test.accuracy,
+                "seconds": round(result.seconds, 3),
+            }
+    ordered = sorted(lines, key=lambda key: (GRAPHS.index(key[0]), key[2], key[1]))
+    write_parquet(path, [lines[key] for key in ordered], (*_SETTING, *_SCORES))
+    return list(kept_grids(path))
 
 
 def kept_grids(path: Path = KEPT) -> dict[str, Grid]:
-    """Returns the grids that are kept, by dataset."""
+    """Returns the whole grids that are kept, by dataset."""
     found: dict[str, Grid] = {}
-    for line in _kept_lines(path):
-        grid = found.setdefault(line["dataset"], Grid({}, {}))
-        place = tuple(line["place"])
+    lines = _kept_lines(path)
+    sizes = Counter(dataset for dataset, _, _ in lines)
+    for (dataset, split, place), line in lines.items():
+        if sizes[dataset] < len(places()) * SPLITS:
+            continue
+        grid = found.setdefault(dataset, Grid({}, {}))
         grid.runs.setdefault(place, []).append(
             Measured(
-                split=line["split"],
+                split=split,
                 score=line["val_accuracy"],
                 loss=line["val_loss_scaled"],
                 nodes=line["val_count"],
@@ -138,10 +148,12 @@ def kept_grids(path: Path = KEPT) -> dict[str, Grid]:
     return found
 
 
-def _kept_lines(path: Path) -> list[dict[str, Any]]:
+def _kept_lines(path: Path) -> dict[tuple[str, int, Place], dict[str, Any]]:
+    """The kept rows by dataset, split and place."""
     from pyarrow import parquet
 
-    return parquet.read_table(path).to_pylist() if path.exists() else []
+    lines = parquet.read_table(path).to_pylist() if path.exists() else []
+    return {(line["dataset"], line["split"], tuple(line["place"])): line for line in lines}
 
 
 def _with_setting(base: RunSpec, values: Values) -> RunSpec:

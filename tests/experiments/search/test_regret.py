@@ -47,7 +47,7 @@ def test_a_grid_is_run_once_kept_and_read_again(
     monkeypatch.setattr(grid, "SPACE", axes)
     monkeypatch.setattr(grid, "GRAPHS", ("karate",))
     store, path = Store(tmp_path / "rows.sqlite"), tmp_path / "grid.parquet"
-    assert grid.keep(store, path) == []  # a grid that is not whole is not kept
+    assert grid.keep(store, path) == []
     grid.run_grid(["karate"], store, workers=1)
     before = {key: row.made_by for key, row in store.get(store.keys()).items()}
     grid.run_grid(["karate"], store, workers=1)
@@ -63,3 +63,23 @@ def test_a_grid_is_run_once_kept_and_read_again(
         assert [run.loss for run in runs] == [by_split[split].val_loss_scaled for split in range(3)]
         tests = [result.test.accuracy for result in by_split.values()]
         assert found.test[place] == pytest.approx(statistics.fmean(tests))
+
+
+def test_half_a_grid_is_kept_for_another_machine_to_go_on_from(
+    grid: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    axes = {"lr": [0.05], "weight_decay": [0.0], "method.alpha": [0.5], "method.beta": [0.0]}
+    monkeypatch.setattr(grid, "SPACE", axes)
+    monkeypatch.setattr(grid, "GRAPHS", ("karate",))
+    here, there, path = (
+        Store(tmp_path / "here.sqlite"),
+        Store(tmp_path / "there.sqlite"),
+        tmp_path / "grid.parquet",
+    )
+    grid.run_all(list(grid.grid_specs("karate").values())[:2], workers=1, store=here)
+    assert grid.keep(here, path) == [] and grid.kept_grids(path) == {}
+    grid.run_grid(["karate"], there, workers=1, path=path)
+    assert len(there.keys()) == 1
+    assert grid.keep(there, path) == ["karate"]
+    (found,) = grid.kept_grids(path).values()
+    assert [run.split for run in found.runs[0, 0, 0, 0]] == [0, 1, 2]
