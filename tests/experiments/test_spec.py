@@ -36,6 +36,8 @@ def test_every_setting_changes_the_key() -> None:
         {"stopping": "patience"},
         {"window": 10},
         {"seed": 1},
+        {"batch_size": 8},
+        {"device": "cuda"},
     ]
     assert {next(iter(change)) for change in changes} == set(RunSpec.model_fields)
     assert len({spec().key, *(spec(**change).key for change in changes)}) == len(changes) + 1
