@@ -145,7 +145,8 @@ def _print(cells: Sequence[Cell], reason: str) -> None:
 
     metric = cells[0].question.metric
     called = METRIC_NAMES[metric]
-    shown = {"accuracy": "test acc.", "macro_f1": "macro-F1", "roc_auc": "ROC-AUC", metric: f"test {called}"}
+    shown = {"accuracy": "test acc.", "macro_f1": "macro-F1", "roc_auc": "ROC-AUC"}
+    shown.setdefault(metric, called)
     lines = []
     for cell in cells:
         chosen, found = cell.chosen, cell.validation
