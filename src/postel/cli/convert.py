@@ -20,7 +20,6 @@ Files = Annotated[
         help="Edge list with a source and a target column, node table with a node, a label and feature columns "
         "(.csv, .tsv, .txt or .parquet), and the graph file to write (.npz). An .npz file of the "
         "heterophilous-graphs collection stands for edge list and node table.",
-        show_default=False,
     ),
 ]
 Source = Annotated[str, typer.Option(help="Column of the edge list where a link starts.")]
@@ -39,24 +38,21 @@ EdgeWeight = Annotated[
     typer.Option(
         help="Column of the edge list with the weight of the link, if any: methods count by it with "
         "edge_weight=true, as in -m postel:edge_weight=true.",
-        show_default=False,
     ),
 ]
 SplitTable = Annotated[
     Path | None,
     typer.Option(
         help="Table of splits instead: node and such columns, or node, split (its number) and part.",
-        show_default=False,
     ),
 ]
-Separator = Annotated[str | None, typer.Option(help=SEPARATOR_HELP, show_default=False)]
+Separator = Annotated[str | None, typer.Option(help=SEPARATOR_HELP)]
 Undirected = Annotated[
     bool | None,
     typer.Option(
         "--undirected/--directed",
         help="Let links go both ways, repeated ones merged and their weights added up, or keep them as listed, "
         "which is the default as in postel smooth. The collection's graphs go both ways by default.",
-        show_default=False,
     ),
 ]
 

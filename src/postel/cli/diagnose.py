@@ -26,7 +26,7 @@ SelfLoops = Annotated[
 ]
 Plot = Annotated[
     Path | None,
-    typer.Option("--plot", help="Draw the diagnosis into this file (.png or .svg).", show_default=False),
+    typer.Option("--plot", help="Draw the diagnosis into this file (.png or .svg)."),
 ]
 
 

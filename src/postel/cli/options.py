@@ -16,9 +16,7 @@ _complete_method = words.completion([*registry.SMOOTHERS, *registry.FORMS, *regi
 
 DataRoot = Annotated[
     str | None,
-    typer.Option(
-        "--data-root", envvar="POSTEL_DATA", help="Folder of graph files to look in first.", show_default=False
-    ),
+    typer.Option("--data-root", envvar="POSTEL_DATA", help="Folder of graph files to look in first."),
 ]
 Graph = Annotated[
     str,
@@ -32,7 +30,6 @@ OptionalGraph = Annotated[
         metavar="GRAPH",
         help="A dataset's name or the path of a graph file.",
         autocompletion=words.complete_graph,
-        show_default=False,
     ),
 ]
 Method = Annotated[
@@ -51,7 +48,6 @@ Methods = Annotated[
         "-m",
         help=f"Methods, by comma or repeated, as in -m ls,postel:alpha=0.6: {_METHODS}.",
         autocompletion=_complete_method,
-        show_default=False,
     ),
 ]
 Backbone = Annotated[str, words.choice(registry.BACKBONES, "--backbone", "-b", help="The network.")]
@@ -60,7 +56,6 @@ BackboneArgs = Annotated[
     typer.Option(
         "--set",
         help="A hyper-parameter of the network, as in --set hidden=32; may be repeated.",
-        show_default=False,
     ),
 ]
 Protocol = Annotated[str, words.choice(registry.PROTOCOLS, "--protocol", help="How nodes are split.")]
@@ -75,7 +70,6 @@ SearchSplits = Annotated[
         "--search-splits",
         help="On how many of them settings are compared at most; all of them by default.",
         min=1,
-        show_default=False,
     ),
 ]
 MaxEpochs = Annotated[int, typer.Option("--max-epochs", help="Epochs at most.")]
@@ -102,7 +96,6 @@ Storage = Annotated[
     typer.Option(
         "--storage",
         help="Not needed any more: the rows in the store are all that a search goes on from.",
-        show_default=False,
         hidden=True,
     ),
 ]
@@ -111,7 +104,6 @@ Scheduler = Annotated[
     typer.Option(
         "--scheduler",
         help="Run on the Dask cluster with this scheduler, as tcp://host:8786, instead of processes here.",
-        show_default=False,
     ),
 ]
 Device = Annotated[str, typer.Option("--device", help="The torch device, as cpu, cuda or cuda:1.")]

@@ -27,7 +27,6 @@ def predict(
             "--out",
             "-o",
             help="File for one line per node, .parquet or .csv: its number, predicted class and probabilities.",
-            show_default=False,
         ),
     ] = None,
     recipe: options.Recipe = "paper",

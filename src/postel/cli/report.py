@@ -22,7 +22,7 @@ def report(
     ),
     figures: Annotated[
         Path | None,
-        typer.Option("--figures", help="Folder with .svg and .png figures to put into it.", show_default=False),
+        typer.Option("--figures", help="Folder with .svg and .png figures to put into it."),
     ] = None,
     title: Annotated[str, typer.Option("--title", help="The title of the page.")] = (
         "Soft labels: report of a study"

@@ -26,12 +26,10 @@ def reproduce(
     context: typer.Context,
     name: Annotated[
         str | None,
-        typer.Argument(
-            help="A table or figure, as in table-main; without it, all are listed.", show_default=False
-        ),
+        typer.Argument(help="A table or figure, as in table-main; without it, all are listed."),
     ] = None,
     datasets: Annotated[
-        ListOption, typer.Option("--dataset", "-d", help="Datasets, by comma or repeated.", show_default=False)
+        ListOption, typer.Option("--dataset", "-d", help="Datasets, by comma or repeated.")
     ] = None,
     backbones: Annotated[
         ListOption,
@@ -40,29 +38,25 @@ def reproduce(
             "-b",
             help=f"Networks, by comma or repeated: {', '.join(registry.BACKBONES)}.",
             autocompletion=words.completion(registry.BACKBONES),
-            show_default=False,
         ),
     ] = None,
     methods: options.Methods = None,
     splits: Annotated[
-        int | None, typer.Option("--splits", help="How many splits, from split 0 on.", min=1, show_default=False)
+        int | None, typer.Option("--splits", help="How many splits, from split 0 on.", min=1)
     ] = None,
     search_splits: options.SearchSplits = None,
-    protocol: Annotated[
-        str | None, typer.Option("--protocol", help="Splits: paper or stratified.", show_default=False)
-    ] = None,
+    protocol: Annotated[str | None, typer.Option("--protocol", help="Splits: paper or stratified.")] = None,
     budget: Annotated[
         str | None,
         typer.Option(
             "--budget",
             help="Search for each cell: 400 (trainings), 30m (minutes), standard (rungs of full size), grid, or "
             "fixed (none). Without it standard for tables of accuracy, fixed for figures and times.",
-            show_default=False,
         ),
     ] = None,
     max_epochs: Annotated[
         int | None,
-        typer.Option("--max-epochs", help="Epochs at most; 1000 by default.", min=1, show_default=False),
+        typer.Option("--max-epochs", help="Epochs at most; 1000 by default.", min=1),
     ] = None,
     workers: options.Workers = 2,
     scheduler: options.Scheduler = None,

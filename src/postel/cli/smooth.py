@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,9 +15,48 @@ from postel.cli.words import choice
 from postel.settings import CalibratedSettings as Calibrated
 from postel.settings import PosteLSettings as Default
 
-_METHOD = "Method"
-_TABLES = "Tables"
-_ENGINE = "Engine"
+_method = partial(typer.Option, rich_help_panel="Method")
+_tables = partial(typer.Option, rich_help_panel="Tables")
+_engine = partial(typer.Option, rich_help_panel="Engine")
+_method_choice = partial(choice, rich_help_panel="Method")
+_tables_choice = partial(choice, rich_help_panel="Tables")
+_CALIBRATIONS = ("exponents", "temperature", "none")
+_FLOWS = ("source_to_target", "target_to_source")
+_ENGINES = ("auto", "memory", "duckdb", "spark")
+
+Method = Annotated[
+    str,
+    _method_choice(
+        ("postel", "calibrated"),
+        "--method",
+        help="Posterior smoothing as in the paper, or calibrated, which is ours.",
+    ),
+]
+Likelihood = Annotated[
+    str, _method_choice(("edge", "normalized"), "--likelihood", help="What the conditional counts.")
+]
+Noise = Annotated[str, _method_choice(("uniform", "off-target"), "--noise", help="Where noise goes.")]
+Isolated = Annotated[
+    str,
+    _method_choice(
+        ("prior", "one-hot"), "--isolated", help="The posterior of a training node without labelled neighbors."
+    ),
+]
+Centers = Annotated[str, _method_choice(("labelled", "train"), "--centers", help="Centers of the conditional.")]
+Calibration = Annotated[
+    str, _method_choice(_CALIBRATIONS, "--calibration", help="Of calibrated: how its confidence is fitted.")
+]
+Flow = Annotated[
+    str,
+    _tables_choice(
+        _FLOWS, "--flow", help="The neighbors of a node where rows count one way: its sources, or its targets."
+    ),
+]
+Nodes = Annotated[str, _tables_choice(("train", "all"), "--nodes", help="Rows to write.")]
+IdType = Annotated[str, _tables_choice(("auto", "integer", "string"), "--id-type", help="Node ids.")]
+Engine = Annotated[str, choice(_ENGINES, "--engine", help="Where it is computed.", rich_help_panel="Engine")]
+SparkConf = Annotated[list[str] | None, _engine("--spark-conf", help="NAME=VALUE for Spark; may be repeated.")]
+TempDir = Annotated[Path | None, _engine(help="Folder for temporary data, removed at the end.")]
 
 
 def smooth(
@@ -29,109 +69,45 @@ def smooth(
         None,
         help="Labels that a model gave to further nodes; calibrated also takes probabilities, as predict writes.",
     ),
-    method: Annotated[
-        str,
-        choice(
-            ("postel", "calibrated"),
-            "--method",
-            help="Posterior smoothing as in the paper, or calibrated, which is ours.",
-            rich_help_panel=_METHOD,
-        ),
-    ] = "postel",
-    alpha: float | None = typer.Option(
+    method: Method = "postel",
+    alpha: float | None = _method(
         None,
         help=f"Weight of the posterior against the one-hot label: {Default.alpha}, calibrated {Calibrated.alpha}.",
-        rich_help_panel=_METHOD,
     ),
-    beta: float = typer.Option(Default.beta, help="Weight of the uniform noise.", rich_help_panel=_METHOD),
-    likelihood: Annotated[
-        str,
-        choice(
-            ("edge", "normalized"), "--likelihood", help="What the conditional counts.", rich_help_panel=_METHOD
-        ),
-    ] = Default.likelihood,
-    noise: Annotated[
-        str, choice(("uniform", "off-target"), "--noise", help="Where noise goes.", rich_help_panel=_METHOD)
-    ] = Default.noise,
-    isolated: Annotated[
-        str,
-        choice(
-            ("prior", "one-hot"),
-            "--isolated",
-            help="The posterior of a training node without labelled neighbors.",
-            rich_help_panel=_METHOD,
-        ),
-    ] = Default.isolated,
-    centers: Annotated[
-        str,
-        choice(("labelled", "train"), "--centers", help="Centers of the conditional.", rich_help_panel=_METHOD),
-    ] = Default.centers,
-    self_loops: bool = typer.Option(
-        Default.self_loops, help="Count a self-loop as a neighbor.", rich_help_panel=_METHOD
+    beta: float = _method(Default.beta, help="Weight of the uniform noise."),
+    likelihood: Likelihood = Default.likelihood,
+    noise: Noise = Default.noise,
+    isolated: Isolated = Default.isolated,
+    centers: Centers = Default.centers,
+    self_loops: bool = _method(Default.self_loops, help="Count a self-loop as a neighbor."),
+    calibration: Calibration = Calibrated.calibration,
+    leave_one_out: bool = _method(
+        Calibrated.leave_one_out, help="Of calibrated: leave a node's own label out of its posterior."
     ),
-    calibration: Annotated[
-        str,
-        choice(
-            ("exponents", "temperature", "none"),
-            "--calibration",
-            help="Of calibrated: how its confidence is fitted.",
-            rich_help_panel=_METHOD,
-        ),
-    ] = Calibrated.calibration,
-    leave_one_out: bool = typer.Option(
-        Calibrated.leave_one_out,
-        help="Of calibrated: leave a node's own label out of its posterior.",
-        rich_help_panel=_METHOD,
+    num_classes: int | None = _method(
+        Default.num_classes, help="Number of classes, if the last ones have no label."
     ),
-    num_classes: int | None = typer.Option(
-        Default.num_classes, help="Number of classes, if the last ones have no label.", rich_help_panel=_METHOD
-    ),
-    undirected: bool = typer.Option(
+    undirected: bool = _tables(
         False,
         "--undirected/--directed",
         help="Count each row of edges both ways, or as listed, which is the default as in postel convert.",
-        rich_help_panel=_TABLES,
     ),
-    flow: Annotated[
-        str,
-        choice(
-            ("source_to_target", "target_to_source"),
-            "--flow",
-            help="The neighbors of a node where rows count one way: its sources, or its targets.",
-            rich_help_panel=_TABLES,
-        ),
-    ] = "source_to_target",
-    nodes: Annotated[
-        str, choice(("train", "all"), "--nodes", help="Rows to write.", rich_help_panel=_TABLES)
-    ] = "train",
-    source: str = typer.Option("source", help="Edge column: where a link starts.", rich_help_panel=_TABLES),
-    target: str = typer.Option("target", help="Edge column: where it ends.", rich_help_panel=_TABLES),
-    node: str = typer.Option("node", help="Label column: the node.", rich_help_panel=_TABLES),
-    label: str = typer.Option("label", help="Label column: its label.", rich_help_panel=_TABLES),
-    id_type: Annotated[
-        str, choice(("auto", "integer", "string"), "--id-type", help="Node ids.", rich_help_panel=_TABLES)
-    ] = "auto",
-    separator: str | None = typer.Option(None, help=SEPARATOR_HELP, rich_help_panel=_TABLES, show_default=False),
+    flow: Flow = "source_to_target",
+    nodes: Nodes = "train",
+    source: str = _tables("source", help="Edge column: where a link starts."),
+    target: str = _tables("target", help="Edge column: where it ends."),
+    node: str = _tables("node", help="Label column: the node."),
+    label: str = _tables("label", help="Label column: its label."),
+    id_type: IdType = "auto",
+    separator: str | None = _tables(None, help=SEPARATOR_HELP),
     tables: bool = typer.Option(False, help="Write prior and conditional beside the output as JSON."),
     overwrite: Overwrite = False,
-    engine: Annotated[
-        str,
-        choice(
-            ("auto", "memory", "duckdb", "spark"),
-            "--engine",
-            help="Where it is computed.",
-            rich_help_panel=_ENGINE,
-        ),
-    ] = "auto",
-    memory_limit: str = typer.Option("2GB", help="Memory of DuckDB or of local Spark.", rich_help_panel=_ENGINE),
-    threads: int | None = typer.Option(None, help="Threads of DuckDB.", rich_help_panel=_ENGINE),
-    master: str | None = typer.Option(None, help="Spark master, as spark://HOST:7077.", rich_help_panel=_ENGINE),
-    spark_conf: list[str] = typer.Option(
-        [], "--spark-conf", help="NAME=VALUE for Spark; may be repeated.", rich_help_panel=_ENGINE
-    ),
-    temp_dir: Path | None = typer.Option(
-        None, help="Folder for temporary data, removed at the end.", rich_help_panel=_ENGINE
-    ),
+    engine: Engine = "auto",
+    memory_limit: str = _engine("2GB", help="Memory of DuckDB or of local Spark."),
+    threads: int | None = _engine(None, help="Threads of DuckDB."),
+    master: str | None = _engine(None, help="Spark master, as spark://HOST:7077."),
+    spark_conf: SparkConf = None,
+    temp_dir: TempDir = None,
     as_json: Json = False,
 ) -> None:
     """Turn an edge table and a label table into a Parquet table of soft labels, at any size.
@@ -219,10 +195,10 @@ def _settings(
     return Calibrated(**alpha, **shared, **calibrated)
 
 
-def _pairs(texts: list[str]) -> dict[str, str]:
+def _pairs(texts: list[str] | None) -> dict[str, str]:
     from postel.errors import InputError
 
-    for text in texts:
+    for text in texts or ():
         if "=" not in text:
             raise InputError(f"--spark-conf takes NAME=VALUE, got {text!r}")
-    return {name: value for name, _, value in (text.partition("=") for text in texts)}
+    return {name: value for name, _, value in (text.partition("=") for text in texts or ())}

@@ -35,12 +35,9 @@ def train(
         typer.Option(
             "--from",
             help="Repeat this run: a run.json, a model's folder, or with --key a store or exported rows.",
-            show_default=False,
         ),
     ] = None,
-    key: Annotated[
-        str | None, typer.Option("--key", help="The run in the store that --from names.", show_default=False)
-    ] = None,
+    key: Annotated[str | None, typer.Option("--key", help="The run in the store that --from names.")] = None,
     out: Annotated[
         Path | None,
         typer.Option(

@@ -38,7 +38,6 @@ def tune(
             "--set",
             help="A setting that is not searched, as in --set lr=0.05 or, of the network, --set hidden=32; may be "
             "repeated.",
-            show_default=False,
         ),
     ] = None,
     max_epochs: options.MaxEpochs = 1000,

@@ -48,9 +48,8 @@ class Watch:
 class Target(ABC):
     """A table or figure of the paper, with a user's options.
 
-    A new one is a file in the folder ``tables`` or ``figures`` with a subclass called ``TARGET``; its name is the
-    file's. Class attributes declare the cells that it needs; where that is not enough it overrides
-    :meth:`make_requests`.
+    A new one is a file in the folder ``tables`` or ``figures`` with a subclass; its name is the file's. Class
+    attributes declare the cells that it needs; where that is not enough it overrides :meth:`make_requests`.
 
     Args:
         options: The user's options; None for the defaults.
@@ -77,6 +76,10 @@ class Target(ABC):
     runs_cells: ClassVar[bool] = True
     #: What it needs of each dataset beside cells: a function of its name and of the folder of graph files.
     per_dataset: ClassVar[Any] = None
+
+    def __init_subclass__(cls) -> None:
+        folder, _, file = cls.__module__.removeprefix("postel.paper.").partition(".")
+        cls.name = f"{folder.removesuffix('s')}-{file.replace('_', '-')}"
 
     def __init__(self, options: Options | None = None) -> None:
         self.options = options or Options()
@@ -192,5 +195,5 @@ def find_target(name: str) -> type[Target]:
         raise InputError(f"there is no table or figure {name!r}; {hint}")
     kind, _, rest = name.partition("-")
     module = importlib.import_module(f"postel.paper.{kind}s.{rest.replace('-', '_')}")
-    target: type[Target] = module.TARGET
-    return target
+    classes = [found for found in vars(module).values() if isinstance(found, type) and issubclass(found, Target)]
+    return next(found for found in classes if found.__module__ == module.__name__)

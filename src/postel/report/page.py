@@ -15,7 +15,6 @@ from postel.paper.compared import ComparedCell, compare_cells
 from postel.paper.names import backbone_label, dataset_label
 from postel.report.detail import RANKING, detail_of
 from postel.report.grid import Grid, allowed, grids_of, standings_of
-from postel.report.methods import METHOD_PAGES
 from postel.report.pictures import Picture
 from postel.report.provenance import failures_in_words, graphs_of, versions_of
 from postel.settings import METRIC_NAMES
@@ -89,7 +88,6 @@ class Page:
             study=self.study,
             standings=[(grid, standings_of(grid.lines)) for grid in self.grids],
             details=embedded([detail_of(line, self.study.store) for line in self.lines]),
-            methods=METHOD_PAGES,
             graphs=graphs_of(self.study.cells),
             versions=versions_of(self.study.rows),
             failures=failures_in_words(self.study.failures),

@@ -1,1 +1,1 @@
-"""One file per figure of ``postel reproduce``; each has an object ``TARGET``."""
+"""One file per figure of ``postel reproduce``; each has a subclass of ``Target``."""

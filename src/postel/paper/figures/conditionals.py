@@ -23,7 +23,6 @@ _SOURCES = ("training labels", "with pseudo-labels", "all labels")
 class FigureConditionals(Target):
     """P(neighbor's class | class) from three sets of labels, on the limited splits."""
 
-    name = "figure-conditionals"
     title = "Conditional distributions estimated from training labels, with pseudo-labels, and from all labels"
 
     datasets = ("cornell", "texas", "cora")
@@ -80,6 +79,3 @@ def _figure(matrices: dict[str, Any], title: str, cell: Cell | None) -> Any:
         "pseudo-labels: those of the round that was kept or, if none was, of the first.",
     )
     return figure
-
-
-TARGET = FigureConditionals

@@ -31,7 +31,6 @@ class FigureGains(TableGains):
     Only cells whose method was searched are drawn.
     """
 
-    name = "figure-gains"
     title = "What soft labels gain over one-hot labels, ours and the paper's"
     backbones = ("gcn",)
     variants = (ONE_HOT, *_METHODS)
@@ -209,6 +208,3 @@ def _listed(some: Sequence[ComparedCell], pairs: Sequence[ComparedCell]) -> str:
         methods = ", ".join(pair.variant.label for pair in here)
         named.append(dataset_label(dataset) + ("" if len(here) == len(every) else f" ({methods})"))
     return ", ".join(dict.fromkeys(named))
-
-
-TARGET = FigureGains

@@ -48,7 +48,6 @@ def joint_and_product(dataset: str, data_root: str | None, of_class: int = CLASS
 class FigureIndependence(Target):
     """Joint and product for two neighbors of a class-0 node, on PubMed and Cornell."""
 
-    name = "figure-independence"
     title = "Two neighbors of a class-0 node: joint distribution and product of marginals"
 
     datasets = ("pubmed", "cornell")
@@ -112,6 +111,3 @@ def _draw(axes: Any, matrix: list[list[float]], top: float) -> Any:
     axes.set_xlabel("class of one neighbor")
     axes.set_ylabel("class of another")
     return image
-
-
-TARGET = FigureIndependence

@@ -22,7 +22,6 @@ _NOTE = "The split with the most rounds that lowered the validation loss; the la
 class FigureIterations(Target):
     """Validation and test loss of each round."""
 
-    name = "figure-iterations"
     title = "Loss curves across rounds of pseudo-labelling"
 
     datasets = ("cornell",)
@@ -94,6 +93,3 @@ def _draw(panels: Any, row: Row) -> None:
         axes.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("loss")
     panels[1].legend(frameon=False, fontsize=10, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-
-
-TARGET = FigureIterations

@@ -25,7 +25,6 @@ NOTE = "Losses against the true labels, first split, model of the kept round."
 class FigureLoss(Target):
     """Training, validation and test loss, one panel per method and one row of panels per dataset."""
 
-    name = "figure-loss"
     title = "Loss curves of one-hot and PosteL labels"
     datasets: ClassVar[tuple[str, ...]] = ("squirrel",)
     variants: ClassVar[tuple[Variant, ...]] = (ONE_HOT, POSTEL)
@@ -63,6 +62,3 @@ class FigureLoss(Target):
             for handle in legend.get_lines():
                 handle.set_color("#444444")
         return Rendering(self.name, loss_table(self.title, lines, (NOTE, PUBLISHED_NOTE)), figures={"": figure})
-
-
-TARGET = FigureLoss

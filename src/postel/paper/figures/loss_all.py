@@ -26,7 +26,6 @@ _WIDEST = 5
 class FigureLossAll(FigureLoss):
     """A panel per dataset with the losses of all methods, so that ten of them fit a page."""
 
-    name = "figure-loss-all"
     title = "Loss curves of PosteL, SALS and one-hot labels on every dataset"
     datasets = DATASETS
     variants = (POSTEL, SALS, ONE_HOT)
@@ -82,6 +81,3 @@ class FigureLossAll(FigureLoss):
             for label, style in (("validation", "-"), ("training", "--"))
         ]
         figure.legend(handles=handles, loc="outside upper center", ncols=5, frameon=False, fontsize=10.5)
-
-
-TARGET = FigureLossAll

@@ -30,7 +30,6 @@ def all_label_conditional(dataset: str, data_root: str | None) -> list[list[floa
 class FigureNeighbors(Target):
     """P(neighbor's class | class) over all labels, on PubMed, Cornell and Actor."""
 
-    name = "figure-neighbors"
     title = "Classes of neighbors around each class, all labels"
     datasets = ("pubmed", "cornell", "actor")
     per_dataset = staticmethod(all_label_conditional)
@@ -69,6 +68,3 @@ class FigureNeighbors(Target):
         ]
         columns = (*texts("dataset"), *numbers("class", "neighbor's class"), *numbers("probability", places=4))
         return Rendering(self.name, Table(self.title, columns, lines, (note,)), figures={"": figure})
-
-
-TARGET = FigureNeighbors

@@ -13,7 +13,6 @@ from postel.theory.plots import sals_figure
 class FigureSals(Target):
     """SALS and PosteL at three nodes of a homophilic and a heterophilic graph; it needs no data."""
 
-    name = "figure-sals"
     title = "Soft labels of SALS and PosteL for the same neighbors: share of class 0"
 
     def make(self, reader: Reader) -> Rendering:
@@ -35,6 +34,3 @@ class FigureSals(Target):
         names = ("SALS", "PosteL, homophilic", "PosteL, heterophilic")
         columns = (*texts("neighbors"), *numbers(*names, places=4))
         return Rendering(self.name, Table(self.title, columns, rows), figures={"": sals_figure()})
-
-
-TARGET = FigureSals

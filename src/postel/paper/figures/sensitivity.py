@@ -28,7 +28,6 @@ _NOTE = (
 class FigureSensitivity(Target):
     """Accuracy by alpha and by beta, one panel per dataset."""
 
-    name = "figure-sensitivity"
     title = "Test accuracy over alpha and beta, with one-hot labels for comparison"
 
     datasets = ("cora", "citeseer", "texas", "cornell")
@@ -122,6 +121,3 @@ def _numbers(cell: Cell, plain: Cell | None) -> tuple[Any, ...]:
     gain = cell.accuracy.gain_over(plain.accuracy) if plain else None
     work = (cell.collapsed, len(cell.rows), cell.spent.text)
     return (span.mean, span.low, span.high, gain.mean if gain else None, *work)
-
-
-TARGET = FigureSensitivity

@@ -13,7 +13,6 @@ from postel.theory.plots import toy_figure
 class FigureToy(Target):
     """The method at one node, before and after pseudo-labels; it needs no data."""
 
-    name = "figure-toy"
     title = "One node of a toy graph, step by step"
 
     def make(self, reader: Reader) -> Rendering:
@@ -29,6 +28,3 @@ class FigureToy(Target):
             rows += [(labels, name, *getattr(step, name).tolist()) for name in steps]
         table = Table(self.title, (*texts("labels", "step"), *numbers("class 0", "class 1", places=4)), rows)
         return Rendering(self.name, table, figures={"": toy_figure()})
-
-
-TARGET = FigureToy

@@ -29,7 +29,6 @@ _NOTE = (
 class FigureTsne(Target):
     """A panel for each dataset and kind of labels."""
 
-    name = "figure-tsne"
     title = "t-SNE of the last layer, trained on one-hot and on PosteL labels"
 
     datasets = ("chameleon", "squirrel")
@@ -127,6 +126,3 @@ def _draw(axes: Any, found: dict[str, Any] | None, cell: Cell | None) -> tuple[A
     axes.legend(frameon=False, fontsize=8, markerscale=2 if len(points) > 500 else 1, loc="best")
     axes.set_xlabel(f"silhouette {found['silhouette']:.3f}, accuracy {cell.accuracy.values[0]:.1f} %", fontsize=11)
     return "run", len(points), found["silhouette"], cell.accuracy.values[0]
-
-
-TARGET = FigureTsne

@@ -12,7 +12,6 @@ from postel.paper.variants import LS, ONE_HOT, POSTEL, POSTEL_ONE_ROUND, POSTEL_
 class TableAblation(GcnTable):
     """GCN with every combination of PosteL's parts."""
 
-    name = "table-ablation"
     title = "Test accuracy with parts of PosteL left out"
     datasets = EIGHT_DATASETS
     variants = (
@@ -28,6 +27,3 @@ class TableAblation(GcnTable):
     notes = (
         "PS: posterior smoothing; UN: uniform noise, alone the same as label smoothing; IPL: pseudo-labelling.",
     )
-
-
-TARGET = TableAblation

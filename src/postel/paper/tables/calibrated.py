@@ -19,7 +19,6 @@ _GRAPHS = {
 class TableCalibrated(PairedTable):
     """The calibrated posterior against one-hot labels, with nothing searched."""
 
-    name = "table-calibrated"
     title = "Not the paper's: calibrated posteriors against one-hot labels, nothing searched"
     backbones = ("gcn", "mlp", "gprgnn")
     variants = (ONE_HOT, CALIBRATED)
@@ -35,6 +34,3 @@ class TableCalibrated(PairedTable):
         chosen = {protocol: tuple(name for name in names if name in wanted) for protocol, names in _GRAPHS.items()}
         others = tuple(name for name in wanted if not any(name in names for names in _GRAPHS.values()))
         return {**chosen, "paper": chosen["paper"] + others}
-
-
-TARGET = TableCalibrated

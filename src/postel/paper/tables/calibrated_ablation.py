@@ -36,7 +36,6 @@ _PROTOCOLS = {"chameleon": "paper", "cora": "limited", "texas": "stratified"}
 class TableCalibratedAblation(PairedTable):
     """GCN on calibrated posteriors with parts left out: thirteen lines on three graphs."""
 
-    name = "table-calibrated-ablation"
     title = "Not the paper's: parts of the calibrated posterior left out"
     variants = _VARIANTS
     notes = ("From the fourth line of a graph on, one round that is always kept, with one part changed.",)
@@ -48,6 +47,3 @@ class TableCalibratedAblation(PairedTable):
             protocol = self.options.protocol or _PROTOCOLS.get(name, "paper")
             found[protocol] = (*found.get(protocol, ()), name)
         return found
-
-
-TARGET = TableCalibratedAblation

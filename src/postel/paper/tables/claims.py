@@ -24,7 +24,6 @@ _NOTES = (
 class TableClaims(Target):
     """A line per claim; nothing is run for it."""
 
-    name = "table-claims"
     title = "The paper's claims"
 
     def make(self, reader: Reader) -> Rendering:
@@ -46,6 +45,3 @@ class TableClaims(Target):
         heads = (*texts("claim", "where", "paper", "ours"), *numbers("run", "of"), *texts("verdict", "rule"))
         columns = texts("claim", "where", "paper", "ours", "run", "verdict")
         return Rendering(self.name, Table(self.title, heads, values), Table(self.title, columns, lines, _NOTES))
-
-
-TARGET = TableClaims

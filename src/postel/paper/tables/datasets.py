@@ -29,7 +29,6 @@ def _counts(name: str, data_root: str | None) -> dict[str, Any] | None:
 class TableDatasets(Target):
     """Nodes, edges, features and classes: ours, the paper's and the difference."""
 
-    name = "table-datasets"
     title = "Statistics of the datasets"
     datasets = DATASETS
     per_dataset = staticmethod(_counts)
@@ -80,6 +79,3 @@ def _readable(values: Table) -> Table:
         rows.append((row[0], *(f"{ours} / {theirs}" for ours, theirs, _ in pairs), agrees))
     columns = (*texts("dataset"), *numbers(*_FACTS, "agree"))
     return Table(f"{values.title}, ours / paper", columns, rows, values.notes)
-
-
-TARGET = TableDatasets

@@ -41,7 +41,6 @@ _VALUES = (
 class TableGains(TableMain):
     """Posteriors against one-hot labels and against uniform smoothing, with the cells of the main table."""
 
-    name = "table-gains"
     title = "What posterior smoothing gains over one-hot labels and over uniform smoothing"
     variants = (ONE_HOT, LS, *_POSTERIORS)
     any_method = False
@@ -132,6 +131,3 @@ def _readable(pair: ComparedCell) -> tuple[Any, ...]:
         pair.reads,
     )
     return (*head, *told, pair.paper_gain, gain.splits, pair.cell.allowance_in_words)
-
-
-TARGET = TableGains

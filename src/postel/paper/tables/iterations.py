@@ -19,7 +19,6 @@ _VALUES = "backbone dataset state ours low high most paper difference splits bud
 class TableIterations(Target):
     """Mean number of rounds that improved, by backbone and dataset; the runs are those of the main table."""
 
-    name = "table-iterations"
     title = "Rounds of pseudo-labelling that lowered the validation loss, mean over splits"
     datasets = DATASETS
     backbones = BACKBONES
@@ -83,6 +82,3 @@ def _notes(means: list[float]) -> tuple[str, ...]:
     first = f"The paper's {len(paper)} figures have mean {sum(paper) / len(paper):.2f} (its text says 1.13)"
     ours = f"; the {len(means)} of ours that are run, {sum(means) / len(means):.2f}" if means else ""
     return (f"{first}{ours}.", "Brackets: 95 % bootstrap interval over splits; difference: ours − paper.")
-
-
-TARGET = TableIterations

@@ -10,7 +10,6 @@ from postel.paper.variants import ONE_HOT, POSTEL, Variant
 class TableLikelihood(GcnTable):
     """GCN with PosteL's likelihood estimated in four ways."""
 
-    name = "table-likelihood"
     title = "Test accuracy with other likelihood models"
     datasets = EIGHT_DATASETS
     variants = (
@@ -20,6 +19,3 @@ class TableLikelihood(GcnTable):
         Variant("postel-normalized", "PosteL (norm.)", "postel", {"likelihood": "normalized"}, True),
         POSTEL,
     )
-
-
-TARGET = TableLikelihood

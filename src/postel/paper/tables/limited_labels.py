@@ -9,11 +9,7 @@ from postel.paper.variants import CALIBRATED, LS, ONE_HOT, POSTEL, POSTEL_AS_REL
 class TableLimitedLabels(GcnTable):
     """GCN on one-hot labels, and on PosteL's without and with iterative pseudo-labelling; then three others."""
 
-    name = "table-limited-labels"
     title = "Test accuracy with a tenth of the training labels"
     datasets = ("cora", "citeseer", "texas", "cornell")
     variants = (ONE_HOT, POSTEL_WITHOUT_IPL, POSTEL, LS, POSTEL_AS_RELEASED, CALIBRATED)
     protocol = "limited"
-
-
-TARGET = TableLimitedLabels

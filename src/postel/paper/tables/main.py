@@ -17,7 +17,6 @@ class TableMain(AccuracyTable):
     480 of them are the paper's; the released form of PosteL and the calibrated posterior are beside them.
     """
 
-    name = "table-main"
     title = "Test accuracy of every method, backbone and dataset"
     datasets = DATASETS
     backbones = BACKBONES
@@ -46,6 +45,3 @@ def paper_figure(request: CellRequest) -> Published | None:
     if request.question.protocol != "paper":
         return None
     return published_main().get((request.backbone, request.variant.slug, request.dataset))
-
-
-TARGET = TableMain

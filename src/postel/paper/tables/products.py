@@ -37,7 +37,6 @@ _TIMING = "soft-label timing"
 class TableProducts(Target):
     """GCN on ogbn-products' published split, one run a seed."""
 
-    name = "table-products"
     title = "Test accuracy on ogbn-products, and the time that soft labels take"
     datasets = (DATASET,)
     # ALS learns its labels while training, which sampled batches cannot: it has a line and is not run.
@@ -209,6 +208,3 @@ def _notes(timing: dict[str, Any] | None, comparable: bool) -> tuple[str, ...]:
             f"The graph at hand has {timing['nodes']:,} nodes and is not the paper's: no difference is given."
         )
     return tuple(notes)
-
-
-TARGET = TableProducts

@@ -23,7 +23,6 @@ _NOTE = (
 class TableTime(Target):
     """Mean seconds of a run, by method; means of datasets first, so that each weighs the same."""
 
-    name = "table-time"
     title = "Training time of each method, seconds"
     datasets = DATASETS
     variants = (*SIX, POSTEL_WITHOUT_IPL, POSTEL_ONE_ROUND)
@@ -79,6 +78,3 @@ def _readable(title: str, rows: list[tuple[Any, ...]]) -> Table:
     heads = (*texts("backbone", "method"), *numbers("ours", "95 %"))
     notes = (_NOTE, "Brackets: 95 % bootstrap interval over datasets.")
     return Table(title, (*heads, *_COLUMNS[6:]), lines, notes)
-
-
-TARGET = TableTime
