@@ -27,7 +27,7 @@ INTRODUCTION = (
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("demo/report.html"),
     splits: Annotated[int, typer.Option("--splits", help="Splits of each graph.", min=2)] = 5,
-    max_epochs: Annotated[int, typer.Option("--max-epochs", help="Epochs of a training at most.", min=1)] = 1000,
+    max_epochs: options.MaxEpochs = 1000,
     workers: options.Workers = 2,
     data_root: options.DataRoot = None,
     show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,

@@ -57,9 +57,9 @@ def train(
     from postel.cli.console import out as screen
     from postel.cli.repeating import refuse_settings, stored_run, ways_of
     from postel.errors import InputError
-    from postel.experiments.graphs import run_fingerprint
+    from postel.experiments.comparison import make_spec
     from postel.experiments.running.execute import alone_on_one_thread, classifier_of, load_data, row_of
-    from postel.experiments.spec import MethodSpec, RunSpec
+    from postel.experiments.spec import MethodSpec
     from postel.files import write_text
     from postel.outputs import Target, writing
     from postel.training.model_folder import model_targets
@@ -76,18 +76,16 @@ def train(
     else:
         if len(listed([method]) or ()) > 1:
             raise InputError(f"train takes one method, got {method}; postel compare takes several")
-        chosen = MethodSpec.parse(method)
-        rounds = options.pseudo_label_rounds(pseudo_labels)
-        spec = RunSpec(
-            dataset=dataset,
-            fingerprint=run_fingerprint(dataset, protocol, data_root),
+        spec = make_spec(
+            dataset,
+            MethodSpec.parse(method),
+            data_root=data_root,
+            pseudo_labels=options.pseudo_label_rounds(pseudo_labels),
             protocol=protocol,
             split=split,
             recipe=recipe,
             backbone=backbone,
             backbone_args=options.key_values(backbone_args),
-            method=chosen,
-            pseudo_labels=rounds if chosen.make().uses_pseudo_labels else False,
             lr=lr,
             weight_decay=weight_decay,
             max_epochs=max_epochs,

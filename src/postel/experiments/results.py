@@ -5,18 +5,8 @@ tables, figures and pages are functions of cells and their scores. Everything he
 writes nothing.
 """
 
-from postel.experiments.cells import (
-    ONE_CLASS,
-    QUESTION_UNKNOWN,
-    SETTINGS,
-    Cell,
-    Question,
-    Rung,
-    Setting,
-    Spent,
-    cells_of_rows,
-    content_key,
-)
+from postel.experiments.cells import ONE_CLASS, QUESTION_UNKNOWN, Cell, cells_of_rows
+from postel.experiments.questions import SETTINGS, Question, Rung, Setting, Spent, content_key
 from postel.experiments.rows import Failure, Round, Row
 
 __all__ = [

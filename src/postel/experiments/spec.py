@@ -84,6 +84,14 @@ class MethodSpec(BaseModel):
                 raise InputError(f"{self.name} takes {', '.join(known)}, not {name!r}")
         return form(**self.params)
 
+    def rounds(self, wanted: bool | int) -> bool | int:
+        """Return the rounds of pseudo-labels that a run has: none for a method that does not use them.
+
+        Args:
+            wanted: Whether, or for how many rounds, the user wants them.
+        """
+        return wanted if self.make().uses_pseudo_labels else False
+
     @property
     def label(self) -> str:
         """How the method is called in tables."""

@@ -241,7 +241,7 @@ def checked_template(
         recipe=recipe,
         backbone=backbone,
         method=chosen,
-        pseudo_labels=pseudo_labels if chosen.make().uses_pseudo_labels else False,
+        pseudo_labels=chosen.rounds(pseudo_labels),
         fixed={**published_values(backbone, dataset), **(fixed or {})},
         splits=splits,
     )

@@ -100,7 +100,7 @@ def tune(
                 recipe="as given",
                 backbone=name_of_model(backbone) if callable(backbone) else backbone,
                 method=method,
-                pseudo_labels=pseudo_labels if method.make().uses_pseudo_labels else False,
+                pseudo_labels=method.rounds(pseudo_labels),
                 fixed=flat(fixed or {}),
                 splits=range(len(graph.splits)),
             ),
