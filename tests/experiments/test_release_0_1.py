@@ -67,5 +67,5 @@ def test_a_folder_answers_what_was_asked_of_it() -> None:
 
 def test_a_page_shows_it() -> None:
     page = Page(read_study(FOLDER))
-    assert [line.title for line in page.lines].count("PosteL") >= 1
+    assert [line.variant.label for line in page.lines].count("PosteL") >= 1
     assert "Main table" in page.html()

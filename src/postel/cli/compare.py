@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from postel.cli import options
+from postel.cli.console import notes, out, plus_minus, print_json, print_table, with_sign
+from postel.cli.console import out as screen
 from postel.cli.words import listed
+from postel.errors import InputError
 
 if TYPE_CHECKING:
     from postel.experiments.results import Cell, Row
@@ -62,9 +65,6 @@ def compare(
 
     Example: postel compare texas -m one_hot,uniform:epsilon=0.3,postel --lr 0.05 --out texas.html
     """
-    from postel.cli.console import out as screen
-    from postel.cli.console import print_json
-    from postel.errors import InputError
     from postel.experiments.comparison import comparison_specs
     from postel.experiments.spec import MethodSpec
     from postel.experiments.store import Store
@@ -131,9 +131,7 @@ def run_with_progress(
     Returns:
         The rows.
     """
-    from postel.cli.console import notes
     from postel.cli.progress import StudyView
-    from postel.errors import InputError
     from postel.experiments.running.executor import run_all
 
     failures: dict[int, str] = {}
@@ -182,7 +180,6 @@ def print_comparison(cells: Sequence[Cell]) -> None:
     """
     from rich.text import Text
 
-    from postel.cli.console import out, plus_minus, print_table, with_sign
     from postel.paper.compared import compare_cells
 
     rows: list[list[str | Text]] = []

@@ -9,6 +9,7 @@ import typer
 
 from postel.cli.console import notes, out, print_json
 from postel.cli.options import SEPARATOR_HELP, Json, Overwrite
+from postel.errors import InputError
 
 if TYPE_CHECKING:
     from postel.datasets.storage import StoredGraph
@@ -78,7 +79,6 @@ def convert(
     """
     from postel.datasets.storage.conversion import convert as convert_tables
     from postel.datasets.storage.conversion import convert_collection
-    from postel.errors import InputError
 
     graph_file = files[-1]
     if len(files) == 2 and files[0].suffix == ".npz":

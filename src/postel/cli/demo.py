@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from postel.cli import options
+from postel.cli.console import notes
+from postel.cli.console import out as screen
 
 TITLE = "Soft labels at work"
 METHODS = ("one_hot", "uniform:epsilon=0.3", "sals:smoothing=0.5", "postel:alpha=0.8,beta=0.4", "calibrated")
@@ -36,7 +38,6 @@ def demo(
 
     Example: postel demo --splits 3
     """
-    from postel.cli.console import out as screen
     from postel.outputs import Target, writing
 
     # The page of an earlier demo is made anew: it says nothing else.
@@ -49,8 +50,6 @@ def demo(
 
 def _make(page: Path, splits: int, max_epochs: int, workers: int, data_root: str | None) -> None:
     from postel.cli.compare import print_comparison, run_with_progress
-    from postel.cli.console import notes
-    from postel.cli.console import out as screen
     from postel.datasets.diagnosis import diagnose
     from postel.experiments.comparison import comparison_specs
     from postel.experiments.results import Row

@@ -18,6 +18,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from postel.cli import options
+from postel.cli.console import out, print_json, print_table
+from postel.errors import InputError
 
 _CORE = ("torch", "torch_geometric", "numpy", "scipy")
 _SIGNS = {"ok": "✓", "lacking": "–", "wrong": "✗"}
@@ -56,8 +58,6 @@ def doctor(
 
     Example: postel doctor --store postel.sqlite
     """
-    from postel.cli.console import out, print_json, print_table
-
     core = core_findings()
     works = all(finding.state == "ok" for finding in core)
     looks: list[Callable[[], list[Finding]]] = [extra_findings]
@@ -138,7 +138,6 @@ def data_findings(data_root: str | None) -> list[Finding]:
     """
     from postel.datasets.catalog import CATALOG
     from postel.datasets.sources import NotAtHandError, find_cache, obtain
-    from postel.errors import InputError
 
     have, lack, findings = [], [], []
     for name, entry in CATALOG.items():
@@ -161,7 +160,6 @@ def machine_findings() -> list[Finding]:
     """Check cores and threads, and Java for the Spark engine."""
     import torch
 
-    from postel.errors import InputError
     from postel.scale.spark_session import check_java
 
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -8,6 +8,9 @@ from typing import Annotated
 import typer
 
 from postel.cli import options
+from postel.cli.console import out as screen
+from postel.cli.console import print_json
+from postel.errors import InputError
 
 
 def export(
@@ -27,9 +30,6 @@ def export(
 
     Example: postel export results/rows --store postel.sqlite
     """
-    from postel.cli.console import out as screen
-    from postel.cli.console import print_json
-    from postel.errors import InputError
     from postel.experiments.store.folder import archive_files, open_results, read_archive, write_archive
     from postel.outputs import Target, writing
 

@@ -8,6 +8,7 @@ import typer
 
 from postel.cli.console import notes, print_json, print_table
 from postel.cli.options import DataRoot, Json
+from postel.errors import InputError
 
 Names = Annotated[list[str], typer.Argument(help="Datasets by name, or 'paper' for the ten of the paper.")]
 Force = Annotated[bool, typer.Option("--force", help="Ignore the copy in the cache and write it again.")]
@@ -22,7 +23,6 @@ def fetch(names: Names, data_root: DataRoot = None, force: Force = False, json: 
     """
     from postel.datasets.catalog import PAPER_DATASETS, catalog_entry
     from postel.datasets.sources import obtain
-    from postel.errors import InputError
 
     wanted = [name for given in names for name in (PAPER_DATASETS if given == "paper" else (given,))]
     entries = {entry.name: entry for entry in map(catalog_entry, wanted)}

@@ -9,6 +9,8 @@ import typer
 
 from postel import registry, settings
 from postel.cli import words
+from postel.cli.console import notes
+from postel.errors import InputError
 
 _SHORT = {full: f"{full} ({alias})" for alias, full in registry.ALIASES.items()}
 _METHODS = ", ".join(_SHORT.get(name, name) for name in (*registry.SMOOTHERS, *registry.FORMS))
@@ -139,8 +141,6 @@ def tell_unused_storage(storage: str | None) -> None:
         storage: What ``--storage`` was given.
     """
     if storage is not None:
-        from postel.cli.console import notes
-
         notes.print(f"--storage {storage} is not used: a search goes on from the rows in the store alone")
 
 
@@ -176,8 +176,6 @@ def pseudo_label_rounds(text: str) -> bool | int:
         >>> pseudo_label_rounds("yes"), pseudo_label_rounds("no"), pseudo_label_rounds("3")
         (True, False, 3)
     """
-    from postel.errors import InputError
-
     if text in ("yes", "no"):
         return text == "yes"
     if text.isdigit():
@@ -202,7 +200,6 @@ def key_values(pairs: list[str] | None, option: str = "--set") -> dict[str, obje
         >>> key_values(["hidden=32", "teleport=0.2"])
         {'hidden': 32, 'teleport': 0.2}
     """
-    from postel.errors import InputError
     from postel.experiments.spec import parse_value
 
     values = {}

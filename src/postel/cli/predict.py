@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from postel.cli import options
+from postel.cli.console import out as screen
+from postel.cli.console import print_json, print_table
+from postel.errors import InputError, require_extra
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -41,11 +44,8 @@ def predict(
 
     Example: postel predict model citeseer --out predictions.parquet
     """
-    from postel.cli.console import out as screen
-    from postel.cli.console import print_json, print_table
     from postel.datasets import load_dataset
     from postel.datasets.load import open_graph
-    from postel.errors import InputError, require_extra
     from postel.outputs import Target, writing
     from postel.training import NodeClassifier
 

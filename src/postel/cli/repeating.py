@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from postel.errors import InputError
+
 if TYPE_CHECKING:
     import typer
 
@@ -44,8 +46,6 @@ def refuse_settings(context: typer.Context) -> None:
     Raises:
         InputError: If a setting was typed as well.
     """
-    from postel.errors import InputError
-
     for parameter in context.command.params:
         name = parameter.name or ""
         source = context.get_parameter_source(name)
@@ -72,7 +72,6 @@ def stored_run(
     """
     from pydantic import ValidationError
 
-    from postel.errors import InputError
     from postel.experiments.spec import RunSpec
     from postel.experiments.store.folder import open_results
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from postel.cli import options
+from postel.cli.console import notes, print_json
+from postel.cli.console import out as screen
 
 if TYPE_CHECKING:
     from postel.report.page import Page
@@ -37,8 +39,6 @@ def report(
 
     Example: postel report --store postel.sqlite --figures paper --out report.html
     """
-    from postel.cli.console import notes, print_json
-    from postel.cli.console import out as screen
     from postel.experiments.store.reader import read_study
     from postel.files import write_text
     from postel.outputs import Target, writing

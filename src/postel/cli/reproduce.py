@@ -11,6 +11,10 @@ import typer
 
 from postel import registry
 from postel.cli import options, words
+from postel.cli.console import notes, print_json, print_table
+from postel.cli.console import out as screen
+from postel.cli.words import listed
+from postel.errors import InputError
 
 if TYPE_CHECKING:
     from postel.experiments.rows import Row
@@ -82,9 +86,6 @@ def reproduce(
 
     Example: postel reproduce table-main --dataset texas,cornell --backbone gcn --budget 400 --out paper
     """
-    from postel.cli.console import out as screen
-    from postel.cli.console import print_json
-    from postel.errors import InputError
     from postel.experiments.store.folder import open_results
     from postel.paper.rendering import check_place, write_rendering
     from postel.paper.target import find_target
@@ -126,7 +127,6 @@ def chosen_options(values: Mapping[str, Any]) -> Options:
     """
     from dataclasses import fields
 
-    from postel.cli.words import listed
     from postel.paper.requests import Options
 
     lists = {name: listed(values[name]) for name in ("datasets", "backbones", "methods")}
@@ -134,7 +134,6 @@ def chosen_options(values: Mapping[str, Any]) -> Options:
 
 
 def _list_targets(as_json: bool) -> None:
-    from postel.cli.console import print_json, print_table
     from postel.paper.target import find_target, target_names
 
     titles = [(name, find_target(name).title) for name in target_names()]
@@ -147,8 +146,6 @@ def _list_targets(as_json: bool) -> None:
 def _tell_plan(target: Target, path: Path, as_json: bool) -> None:
     from dataclasses import asdict
 
-    from postel.cli.console import notes, print_json
-    from postel.cli.console import out as screen
     from postel.experiments.rates import EpochRates
     from postel.paper.estimate import estimate
 
@@ -203,7 +200,6 @@ def duration(seconds: float) -> str:
 
 
 def _run(target: Target, results: Store, *, quiet: bool) -> None:
-    from postel.cli.console import notes
     from postel.paper.running import run_target
 
     with _watched(quiet) as watch:
@@ -231,7 +227,6 @@ def _watched(quiet: bool) -> Iterator[Watch]:
         TimeRemainingColumn,
     )
 
-    from postel.cli.console import notes
     from postel.paper.target import Watch
 
     columns = (
@@ -267,8 +262,6 @@ def _notes(rendering: Rendering) -> list[str]:
 
 
 def _print(rendering: Rendering) -> None:
-    from postel.cli.console import out as screen
-    from postel.cli.console import print_table
 
     table: Any = rendering.printed
     left = sum(column.left for column in table.columns[:4])

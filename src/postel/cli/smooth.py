@@ -12,6 +12,7 @@ import typer
 from postel.cli.console import notes, out, print_json
 from postel.cli.options import SEPARATOR_HELP, Json, Overwrite
 from postel.cli.words import choice
+from postel.errors import InputError
 from postel.settings import CalibratedSettings as Calibrated
 from postel.settings import PosteLSettings as Default
 
@@ -184,8 +185,6 @@ def _settings(
     calibrated: dict[str, Any],
 ) -> Default | Calibrated:
     """The settings of the method; an option of the other method is refused, since it would change nothing."""
-    from postel.errors import InputError
-
     other, defaults = (calibrated, Calibrated) if method == "postel" else (postel, Default)
     for name, value in other.items():
         if value != getattr(defaults, name):
@@ -196,7 +195,6 @@ def _settings(
 
 
 def _pairs(texts: list[str] | None) -> dict[str, str]:
-    from postel.errors import InputError
 
     for text in texts or ():
         if "=" not in text:

@@ -10,7 +10,10 @@ from typing import Annotated
 import typer
 
 from postel.cli import options
+from postel.cli.console import notes, print_json, print_table
+from postel.cli.console import out as screen
 from postel.cli.words import listed
+from postel.errors import InputError
 
 
 def train(
@@ -53,10 +56,7 @@ def train(
     Example: postel train citeseer --method postel:alpha=0.8,beta=0.4 --lr 0.05 --out model
     Example: postel train --from model/run.json
     """
-    from postel.cli.console import notes, print_json, print_table
-    from postel.cli.console import out as screen
     from postel.cli.repeating import refuse_settings, stored_run, ways_of
-    from postel.errors import InputError
     from postel.experiments.comparison import make_spec
     from postel.experiments.running.execute import alone_on_one_thread, classifier_of, load_data, row_of
     from postel.experiments.spec import MethodSpec

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from postel.cli import options
+from postel.cli.console import notes, out, plus_minus, print_json, print_table
 from postel.cli.words import listed
 
 if TYPE_CHECKING:
@@ -64,7 +65,6 @@ def tune(
 
     Example: postel tune texas --backbone gcn -m uniform,postel --budget 200 --splits 10
     """
-    from postel.cli.console import notes, print_json
     from postel.cli.progress import StudyView
     from postel.cli.repeating import ways_of
     from postel.experiments.budget import Budget
@@ -139,7 +139,6 @@ def _test(cell: Cell) -> dict[str, Any]:
 
 
 def _print(cells: Sequence[Cell], reason: str) -> None:
-    from postel.cli.console import out, plus_minus, print_table
     from postel.settings import METRIC_NAMES
 
     metric = cells[0].question.metric
