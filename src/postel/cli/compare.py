@@ -131,35 +131,31 @@ def run_with_progress(
     Returns:
         The rows.
     """
-    from postel.cli.progress import StudyView
+    from postel.cli.progress import StudyView, resumable
     from postel.experiments.running.executor import run_all
 
     failures: dict[int, str] = {}
 
-    with StudyView(f"{specs[0].dataset}: runs", len(specs), workers, quiet=quiet) as view:
+    def failed(spec: RunSpec, text: str) -> None:
+        view.failure(spec, text)
+        failures[spec.split] = f"{spec.method.label}: {text.strip().splitlines()[-1]}"
 
-        def failed(spec: RunSpec, text: str) -> None:
-            view.failure(spec, text)
-            failures[spec.split] = f"{spec.method.label}: {text.strip().splitlines()[-1]}"
+    def kept() -> str:
+        where = f"kept in {store.path}" if store is not None else "not kept"
+        return f"{view.done} of {len(specs)} runs are {where}; the same command goes on from there"
 
-        try:
-            rows = run_all(
-                specs,
-                workers=workers,
-                data_root=data_root,
-                store=store,
-                on_row=view.row,
-                on_start=view.start,
-                on_failure=failed,
-                scheduler=scheduler,
-            )
-        except KeyboardInterrupt:
-            view.stop()
-            kept = f"kept in {store.path}" if store is not None else "not kept"
-            notes.print(
-                f"interrupted: {view.done} of {len(specs)} runs are {kept}; the same command goes on from there"
-            )
-            raise typer.Exit(130) from None
+    view = StudyView(f"{specs[0].dataset}: runs", len(specs), workers, quiet=quiet)
+    with resumable(kept), view:
+        rows = run_all(
+            specs,
+            workers=workers,
+            data_root=data_root,
+            store=store,
+            on_row=view.row,
+            on_start=view.start,
+            on_failure=failed,
+            scheduler=scheduler,
+        )
     whole = [row for row in rows if row.split not in failures]
     first = next(iter(failures.values()), "")
     if not whole:

@@ -20,20 +20,11 @@ DataRoot = Annotated[
     str | None,
     typer.Option("--data-root", envvar="POSTEL_DATA", help="Folder of graph files to look in first."),
 ]
-Graph = Annotated[
-    str,
-    typer.Argument(
-        metavar="GRAPH", help="A dataset's name or the path of a graph file.", autocompletion=words.complete_graph
-    ),
-]
-OptionalGraph = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="GRAPH",
-        help="A dataset's name or the path of a graph file.",
-        autocompletion=words.complete_graph,
-    ),
-]
+_GRAPH = typer.Argument(
+    metavar="GRAPH", help="A dataset's name or the path of a graph file.", autocompletion=words.complete_graph
+)
+Graph = Annotated[str, _GRAPH]
+OptionalGraph = Annotated[str | None, _GRAPH]
 Method = Annotated[
     str,
     typer.Option(

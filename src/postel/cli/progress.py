@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+import typer
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 from postel.cli.console import notes
 
@@ -36,6 +46,31 @@ def time_left(fresh: int, elapsed: float, left: int) -> str:
     return f"{minutes // 60}:{minutes % 60:02}:{seconds:02} left"
 
 
+def make_bar(*columns: ProgressColumn, quiet: bool = False) -> Progress:
+    """Make a progress bar on standard error that leaves nothing behind.
+
+    Args:
+        *columns: What stands behind description and bar.
+        quiet: Whether to show nothing.
+    """
+    first = (TextColumn("{task.description}", markup=False), BarColumn())
+    return Progress(*first, *columns, console=notes, disable=quiet, transient=True)
+
+
+@contextmanager
+def resumable(kept: Callable[[], str] | str) -> Iterator[None]:
+    """End a command after Ctrl-C with a note that says what is kept.
+
+    Args:
+        kept: What is kept, and how to go on; a function if it changes within the block.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        notes.print(f"interrupted: {kept if isinstance(kept, str) else kept()}")
+        raise typer.Exit(130) from None
+
+
 class StudyView:
     """A progress bar on standard error that appears with the first event; its methods are a study's callbacks.
 
@@ -47,18 +82,12 @@ class StudyView:
     """
 
     def __init__(self, title: str, total: int | None, workers: int, *, quiet: bool = False) -> None:
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[note]}", markup=False),
-            TimeElapsedColumn(),
-        )
         self.workers, self.total = workers, total
         self.stored = self.fresh = self.failed = self.started = 0
         self._first: float | None = None
         self._shown = False
-        self.progress = Progress(*columns, console=notes, disable=quiet, transient=True)
+        note = TextColumn("{task.fields[note]}", markup=False)
+        self.progress = make_bar(MofNCompleteColumn(), note, TimeElapsedColumn(), quiet=quiet)
         self.bar = self.progress.add_task(title, total=total, note="")
 
     def __enter__(self) -> StudyView:

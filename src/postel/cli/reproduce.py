@@ -13,6 +13,7 @@ from postel import registry
 from postel.cli import options, words
 from postel.cli.console import notes, print_json, print_table
 from postel.cli.console import out as screen
+from postel.cli.progress import make_bar, resumable
 from postel.cli.words import listed
 from postel.errors import InputError
 
@@ -109,10 +110,8 @@ def reproduce(
     rendering = target.render(results)
     written = write_rendering(rendering, out, overwrite=overwrite)
     if as_json:
-        files = [str(path) for path in written]
-        print_json(
-            {"name": target.name, "rows": rendering.values.records(), "notes": _notes(rendering), "files": files}
-        )
+        shown = {"rows": rendering.values.records(), "notes": list(rendering.printed.notes)}
+        print_json({"name": target.name, **shown, "files": [str(path) for path in written]})
         return
     _print(rendering)
     kinds = ", ".join(path.name for path in written)
@@ -202,14 +201,9 @@ def duration(seconds: float) -> str:
 def _run(target: Target, results: Store, *, quiet: bool) -> None:
     from postel.paper.running import run_target
 
-    with _watched(quiet) as watch:
-        try:
-            run_target(target, results, watch)
-        except KeyboardInterrupt:
-            notes.print(
-                f"interrupted: what was done is kept in {results.path}; the same command goes on from there"
-            )
-            raise typer.Exit(130) from None
+    kept = f"what was done is kept in {results.path}; the same command goes on from there"
+    with resumable(kept), _watched(quiet) as watch:
+        run_target(target, results, watch)
     failures = len(results.failures())
     if failures and not quiet:
         notes.print(f"{failures} runs in {results.path} failed; their tracebacks are kept there")
@@ -218,28 +212,14 @@ def _run(target: Target, results: Store, *, quiet: bool) -> None:
 @contextmanager
 def _watched(quiet: bool) -> Iterator[Watch]:
     """Someone to be told of progress, shown as a bar on standard error."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     from postel.paper.target import Watch
 
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("cells, {task.fields[runs]} runs"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
+    counts = (MofNCompleteColumn(), TextColumn("cells, {task.fields[runs]} runs"))
+    times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
     runs = 0
-    with Progress(*columns, console=notes, disable=quiet, transient=True) as progress:
+    with make_bar(*counts, *times, quiet=quiet) as progress:
         bar = progress.add_task("starting", total=None, runs=0)
 
         def on_cell(number: int, total: int, request: CellRequest) -> None:
@@ -255,10 +235,6 @@ def _watched(quiet: bool) -> Iterator[Watch]:
             progress.update(bar, description=text)
 
         yield Watch(on_cell, on_row, on_step)
-
-
-def _notes(rendering: Rendering) -> list[str]:
-    return list(rendering.printed.notes)
 
 
 def _print(rendering: Rendering) -> None:

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from postel.cli.console import notes, out, print_json
+from postel.cli.console import out, print_json
 from postel.cli.options import SEPARATOR_HELP, Json, Overwrite
+from postel.cli.progress import make_bar
 from postel.cli.words import choice
 from postel.errors import InputError
 from postel.settings import CalibratedSettings as Calibrated
@@ -115,7 +116,7 @@ def smooth(
 
     Example: [bold]postel smooth --edges edges/ --labels train.csv --out soft.parquet --undirected[/bold]
     """
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import TimeElapsedColumn
 
     from postel.scale import Columns, smooth_tables
 
@@ -126,13 +127,7 @@ def smooth(
         {"beta": beta, "likelihood": likelihood, "noise": noise, "isolated": isolated, "self_loops": self_loops},
         {"calibration": calibration, "leave_one_out": leave_one_out},
     )
-    bar = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TimeElapsedColumn(),
-        console=notes,
-        transient=True,
-    )
+    bar = make_bar(TimeElapsedColumn())
     with ExitStack() as stack:
         task = bar.add_task("starting", total=None)
 

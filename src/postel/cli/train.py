@@ -12,6 +12,7 @@ import typer
 from postel.cli import options
 from postel.cli.console import notes, print_json, print_table
 from postel.cli.console import out as screen
+from postel.cli.progress import resumable
 from postel.cli.words import listed
 from postel.errors import InputError
 
@@ -101,12 +102,8 @@ def train(
             if repeated is not None and repeated.is_file():
                 inputs.append(repeated)
             work = stack.enter_context(writing(targets, overwrite=overwrite, inputs=inputs))
-        try:
-            with alone_on_one_thread():  # other threads, other sums: what has a run's key has its bytes
-                model.fit(data)
-        except KeyboardInterrupt:
-            notes.print("interrupted: nothing was written; the same command starts again")
-            raise typer.Exit(130) from None
+        with resumable("nothing was written; the same command starts again"), alone_on_one_thread():
+            model.fit(data)  # with one thread: other threads, other sums, and what has a run's key has its bytes
         row = row_of(spec, model, data)
         values = row.as_dict()
         if ways:  # a key is for runs whose bytes are the same everywhere

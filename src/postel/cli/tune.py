@@ -65,7 +65,7 @@ def tune(
 
     Example: postel tune texas --backbone gcn -m uniform,postel --budget 200 --splits 10
     """
-    from postel.cli.progress import StudyView
+    from postel.cli.progress import StudyView, resumable
     from postel.cli.repeating import ways_of
     from postel.experiments.budget import Budget
     from postel.experiments.search.spaces import flat
@@ -91,33 +91,30 @@ def tune(
     for method in searched:
         checked_template(dataset, backbone, method, splits=range(splits), fixed=flat(settings), **shared)
     results = Store(store)
+    kept = f"all runs are kept in {store}; the same command goes on from there"
     cells: list[Cell] = []
     for method in searched:
-        with StudyView(f"{dataset}, {backbone}, {method}: trainings", None, workers, quiet=as_json) as view:
-            try:
-                found = tune_dataset(
-                    dataset,
-                    backbone,
-                    method,
-                    **shared,
-                    splits=range(splits),
-                    search_splits=search_splits,
-                    budget=chosen,
-                    store=results,
-                    workers=workers,
-                    scheduler=scheduler,
-                    seed=seed,
-                    fixed=settings,
-                    metric=metric,
-                    on_row=view.row,
-                    on_start=view.start,
-                    on_failure=view.failure,
-                    on_progress=view.trial,
-                )
-            except KeyboardInterrupt:
-                view.stop()
-                notes.print(f"interrupted: all runs are kept in {store}; the same command goes on from there")
-                raise typer.Exit(130) from None
+        title = f"{dataset}, {backbone}, {method}: trainings"
+        with resumable(kept), StudyView(title, None, workers, quiet=as_json) as view:
+            found = tune_dataset(
+                dataset,
+                backbone,
+                method,
+                **shared,
+                splits=range(splits),
+                search_splits=search_splits,
+                budget=chosen,
+                store=results,
+                workers=workers,
+                scheduler=scheduler,
+                seed=seed,
+                fixed=settings,
+                metric=metric,
+                on_row=view.row,
+                on_start=view.start,
+                on_failure=view.failure,
+                on_progress=view.trial,
+            )
         if found.failed:
             notes.print(f"{found.failed} of {splits} runs of the chosen setting failed and are left out")
         rows = results.rows(found.run_keys, rounds=False)

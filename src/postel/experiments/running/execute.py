@@ -7,7 +7,7 @@ import math
 import os
 import threading
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import torch
@@ -18,6 +18,7 @@ from postel.datasets.catalog import CATALOG
 from postel.errors import InputError
 from postel.experiments.graphs import run_fingerprint, study_graph
 from postel.experiments.provenance import provenance
+from postel.experiments.questions import SETTINGS
 from postel.experiments.rows import Round, Row
 from postel.experiments.spec import RunSpec
 from postel.smoothers import Smoother
@@ -84,22 +85,19 @@ def classifier_of(spec: RunSpec, model_fn: ModelFn | None = None) -> NodeClassif
     Raises:
         InputError: If a setting does not fit.
     """
-    Settings(spec.lr, spec.weight_decay, spec.max_epochs, spec.stopping, spec.window)
+    training = {name: getattr(spec, name) for name in SETTINGS if name != "backbone_args"}
+    Settings(**training)
     if model_fn is None:
         backbone_class(spec.backbone)
     return NodeClassifier(
         spec.backbone if model_fn is None else model_fn,
         smoother=_smoother_of(spec),
         pseudo_labels=spec.pseudo_labels,
-        lr=spec.lr,
-        weight_decay=spec.weight_decay,
-        max_epochs=spec.max_epochs,
-        stopping=spec.stopping,
-        window=spec.window,
         backbone_args=dict(spec.backbone_args),
         batch_size=spec.batch_size,
         device=spec.device,
         seed=spec.seed,
+        **training,
     )
 
 
@@ -192,16 +190,10 @@ def _check_fingerprint(spec: RunSpec, data_root: str | None) -> None:
 
 def _round(entry: RoundHistory) -> Round:
     exponents = entry.statistics.get("exponents")
-    return Round(
-        round=entry.round,
-        val_loss=entry.val_loss,
-        improved=entry.improved,
-        best_epoch=entry.best_epoch,
-        epochs=entry.epochs,
-        agreement=entry.agreement,
-        conditional=None if entry.conditional is None else entry.conditional.tolist(),
-        curves=entry.curves.as_dict(),
-        exponents=None if exponents is None else asdict(exponents),
-        temperature=entry.temperature,
-        val_loss_scaled=entry.val_loss_scaled,
-    )
+    changed: dict[str, Any] = {
+        "conditional": None if entry.conditional is None else entry.conditional.tolist(),
+        "curves": entry.curves.as_dict(),
+        "exponents": None if exponents is None else asdict(exponents),
+    }
+    same = {field.name: getattr(entry, field.name) for field in fields(Round) if field.name not in changed}
+    return Round(**same, **changed)

@@ -6,6 +6,7 @@ from typing import Any
 
 from postel.experiments.intervals import bootstrap_interval
 from postel.experiments.store.reader import Reader
+from postel.paper.accuracy import by_dataset
 from postel.paper.names import BACKBONES, DATASETS, backbone_label, dataset_label
 from postel.paper.published import published
 from postel.paper.rendering import Rendering
@@ -64,17 +65,19 @@ _COLUMNS = (
 
 
 def _matrix(values: Table, notes: tuple[str, ...]) -> Table:
-    records = values.records()
-    datasets = list(dict.fromkeys(row["dataset"] for row in records))
-    lines: list[tuple[str, ...]] = []
-    for backbone in dict.fromkeys(row["backbone"] for row in records):
-        of = {row["dataset"]: row for row in records if row["backbone"] == backbone}
-        for head, name in ((f"{backbone_label(backbone)}, PosteL", "ours"), ("", "paper"), ("", "difference")):
-            show = decimals(1, signed=name == "difference")
-            missing = [name == "ours" and of[dataset]["ours"] is None for dataset in datasets]
-            told = [NOT_RUN if lost else show(of[d][name]) for d, lost in zip(datasets, missing, strict=True)]
-            lines.append((head, name, *told))
-    return Table(values.title, (*texts("method", ""), *numbers(*map(dataset_label, datasets))), lines, notes)
+    groups: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in values.records():
+        groups.setdefault(row["backbone"], {})[row["dataset"]] = row
+    shown, signed = decimals(1), decimals(1, signed=True)
+    lines = []
+    for backbone, of in groups.items():
+        ours = {name: NOT_RUN if row["ours"] is None else shown(row["ours"]) for name, row in of.items()}
+        lines += [
+            (f"{backbone_label(backbone)}, PosteL", "ours", ours),
+            ("", "paper", {name: shown(row["paper"]) for name, row in of.items()}),
+            ("", "difference", {name: signed(row["difference"]) for name, row in of.items()}),
+        ]
+    return by_dataset(values.title, lines, notes)
 
 
 def _notes(means: list[float]) -> tuple[str, ...]:
