@@ -9,8 +9,9 @@ import platform
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -165,17 +166,15 @@ def machine_findings() -> list[Finding]:
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     threads = torch.get_num_threads()
     said = f"cores: {usable}; threads of torch: {threads}; studies do best with --workers {usable}"
-    if threads > usable:
-        todo = f"OMP_NUM_THREADS={usable}: more threads than cores slow each other down"
-        findings = [Finding("machine", "threads", "lacking", said, todo)]
-    else:
-        findings = [Finding("machine", "threads", "ok", said)]
+    slow = f"OMP_NUM_THREADS={usable}: more threads than cores slow each other down" if threads > usable else ""
+    cores = Finding("machine", "threads", "lacking" if slow else "ok", said, slow)
     try:
-        findings.append(Finding("machine", "java", "ok", check_java()))
+        return [cores, Finding("machine", "java", "ok", check_java())]
     except InputError as error:
-        todo = "only postel smooth --engine spark needs it"
-        findings.append(Finding("machine", "java", "lacking", str(error), todo))
-    return findings
+        return [
+            cores,
+            Finding("machine", "java", "lacking", str(error), "only postel smooth --engine spark needs it"),
+        ]
 
 
 def store_finding(path: Path) -> Finding:
@@ -187,16 +186,19 @@ def store_finding(path: Path) -> Finding:
     Returns:
         The finding.
     """
+    tell = partial(Finding, "store", str(path))
     if not path.exists():
-        todo = "postel compare, tune and reproduce make one; --store names another"
-        return Finding("store", str(path), "lacking", "is not there yet", todo)
+        return tell(
+            "lacking", "is not there yet", "postel compare, tune and reproduce make one; --store names another"
+        )
     try:
-        with _read_only(path) as connection:
+        address = f"{path.resolve().as_uri()}?mode=ro"
+        with contextlib.closing(sqlite3.connect(address, uri=True, timeout=5)) as connection:
             health = connection.execute("PRAGMA quick_check").fetchone()[0]
             schema = connection.execute("PRAGMA user_version").fetchone()[0]
-            tables = [
+            tables = {
                 name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            ]
+            }
             counts = {
                 name: connection.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0]
                 for name in ("runs", "cells", "failures")
@@ -204,19 +206,16 @@ def store_finding(path: Path) -> Finding:
             }
     except sqlite3.Error as error:
         todo = "name a store with --store; a damaged one can be saved with: sqlite3 FILE .recover"
-        return Finding("store", str(path), "wrong", f"cannot be read: {error}", todo)
+        return tell("wrong", f"cannot be read: {error}", todo)
     if health != "ok" or "runs" not in counts:
         said = f"is damaged: {health}" if health != "ok" else "is no store of postel's"
-        return Finding("store", str(path), "wrong", said, "sqlite3 FILE .recover, or begin another with --store")
+        return tell("wrong", said, "sqlite3 FILE .recover, or begin another with --store")
     said = ", ".join(f"{count:,} {name}" for name, count in counts.items()) + f"; schema {schema}, whole"
     if not os.access(path, os.W_OK) or not os.access(path.resolve().parent, os.W_OK):
         todo = "make the file and its folder writable to add results; reports work as it is"
-        return Finding("store", str(path), "lacking", f"{said}, read-only", todo)
-    if counts.get("failures"):
-        return Finding(
-            "store", str(path), "ok", said, "postel report tells why runs failed; the same study retries"
-        )
-    return Finding("store", str(path), "ok", said)
+        return tell("lacking", f"{said}, read-only", todo)
+    failed = "postel report tells why runs failed; the same study retries"
+    return tell("ok", said, failed if counts.get("failures") else "")
 
 
 def _trial() -> Finding:
@@ -249,9 +248,8 @@ def _extra(name: str, needs: list[tuple[str, str]]) -> Finding:
         if _numbers(found) < _numbers(least):
             lacking.append(f"{package}>={least}")
     said = ", ".join([*installed, *(f"{package} lacks" for package in lacking)]) or "nothing of its own"
-    if lacking:
-        return Finding("extras", name, "lacking", said, f'pip install "postel[{name}]"')
-    return Finding("extras", name, "ok", said)
+    todo = f'pip install "postel[{name}]"' if lacking else ""
+    return Finding("extras", name, "lacking" if lacking else "ok", said, todo)
 
 
 def _folder(area: str, name: str, path: Path, todo: str) -> Finding:
@@ -260,15 +258,6 @@ def _folder(area: str, name: str, path: Path, todo: str) -> Finding:
     if not os.access(nearest, os.W_OK):
         return Finding(area, name, "lacking", f"{path} cannot be written", todo)
     return Finding(area, name, "ok", f"{path}, {free}" + ("" if path.exists() else ", made when needed"))
-
-
-@contextlib.contextmanager
-def _read_only(path: Path) -> Iterator[sqlite3.Connection]:
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=5)
-    try:
-        yield connection
-    finally:
-        connection.close()
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -16,6 +16,9 @@ from postel.experiments.scores import Score
 from postel.experiments.spec import MethodSpec
 from postel.settings import METRIC_NAMES, Metric
 
+# What a question says in the words of a spec, beside its method.
+_ASKED = ("dataset", "backbone", "pseudo_labels", "protocol", "recipe")
+
 #: Mark of a cell that was stored without its question, so that no question can be matched with it.
 QUESTION_UNKNOWN = "question-unknown"
 #: Mark of a cell most of whose models predict one class for every test node.
@@ -110,11 +113,10 @@ class Cell:
             marks = (*marks, QUESTION_UNKNOWN)
         budget = values["budget"]
         spent = {entry.name: budget[entry.name] for entry in fields(Spent) if entry.name in budget}
-        names = ("dataset", "backbone", "pseudo_labels", "protocol", "recipe")
         return cls(
             key=values["key"],
             question=Question(
-                **{name: values[name] for name in names},
+                **{name: values[name] for name in _ASKED},
                 fingerprint=values.get("fingerprint"),
                 method=MethodSpec(name=stored["method"], params=stored["params"]),
                 fixed=stored["fixed"],
@@ -323,12 +325,8 @@ def _cell_of_rows(key: str, rows: list[Row]) -> Cell:
         name: getattr(spec, name) for name in (*SETTINGS, "batch_size", "device") if name != "backbone_args"
     }
     question = Question(
-        dataset=spec.dataset,
-        backbone=spec.backbone,
+        **{name: getattr(spec, name) for name in _ASKED},
         method=spec.method,
-        pseudo_labels=spec.pseudo_labels,
-        protocol=spec.protocol,
-        recipe=spec.recipe,
         fixed={**settings, **{f"backbone_args.{name}": value for name, value in spec.backbone_args.items()}},
         splits=tuple(sorted(by_split)),
         budget=Budget("fixed"),

@@ -152,6 +152,15 @@ class Row:
         """The round whose model was taken; None if rounds were not stored."""
         return None if self.rounds is None else self.rounds[self.result.best_round]
 
+    @property
+    def conditionals(self) -> list[tuple[int, list[list[float]]]]:
+        """P(neighbor's class | class) by round: from training labels and, where they helped, pseudo-labels."""
+        best = self.best_round
+        if not self.rounds or best is None or self.rounds[0].conditional is None:
+            return []
+        first = [(0, self.rounds[0].conditional)]
+        return [*first, (best.round, best.conditional)] if best.round and best.conditional else first
+
     def percent(self, metric: str) -> float:
         """Return a metric of the test nodes in percent.
 

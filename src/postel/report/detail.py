@@ -134,18 +134,13 @@ def matrices_of(row: Row) -> list[dict[str, Any]]:
     Returns:
         The title and the values of each matrix.
     """
-    best = row.best_round
-    if row.rounds is None or best is None:
-        return []
-    first = row.rounds[0].conditional
-    if first is None or len(first) > _LARGEST_MATRIX:
-        return []
-    matrices = [("from training labels", first)]
-    if best.round > 0 and best.conditional is not None:
-        matrices.append((f"with pseudo-labels of round {best.round}", best.conditional))
     return [
-        {"title": title, "values": [[round(value, 3) for value in line] for line in matrix]}
-        for title, matrix in matrices
+        {
+            "title": f"with pseudo-labels of round {number}" if number else "from training labels",
+            "values": [[round(value, 3) for value in line] for line in matrix],
+        }
+        for number, matrix in row.conditionals
+        if len(matrix) <= _LARGEST_MATRIX
     ]
 
 

@@ -136,17 +136,9 @@ def _draw_losses(panels: Any, cells: Sequence[Cell]) -> None:
 
 def _conditional_panels(cells: Sequence[Cell], all_labels: Matrix | None) -> list[tuple[str, Matrix]]:
     """Return titles and matrices of the first method that has them."""
-    for cell in cells:
-        rounds, best = cell.rows[0].rounds, cell.rows[0].best_round
-        if not rounds or best is None or rounds[0].conditional is None:
-            continue
-        panels = [("training labels", rounds[0].conditional)]
-        if best.round > 0 and best.conditional is not None:
-            panels.append((f"with pseudo-labels (round {best.round})", best.conditional))
-        if all_labels is not None:
-            panels.append(("all labels, for comparison", all_labels))
-        return panels
-    return []
+    found = next(filter(None, (cell.rows[0].conditionals for cell in cells)), [])
+    panels = [(f"with pseudo-labels (round {n})" if n else "training labels", matrix) for n, matrix in found]
+    return [*panels, ("all labels, for comparison", all_labels)] if found and all_labels is not None else panels
 
 
 def _draw_conditionals(panels: Any, matrices: list[tuple[str, Matrix]]) -> None:

@@ -33,15 +33,6 @@ class TableMain(AccuracyTable):
         Args:
             request: The question.
         """
-        return paper_figure(request)
-
-
-def paper_figure(request: CellRequest) -> Published | None:
-    """Return what the paper's main table has for a question; None for other splits than its own.
-
-    Args:
-        request: The question.
-    """
-    if request.question.protocol != "paper":
-        return None
-    return published_main().get((request.backbone, request.variant.slug, request.dataset))
+        if request.question.protocol != "paper":
+            return None
+        return published_main().get((request.backbone, request.variant.slug, request.dataset))
