@@ -102,6 +102,12 @@ class ComparedCell:
         """Whether our cell is right more often than a constant answer."""
         return self.cell.accuracy.mean > self.cell.majority
 
+    @property
+    def paper_is_majority(self) -> bool:
+        """Whether the paper's figure is that of a constant answer."""
+        cell = self.cell
+        return self.paper is not None and self.paper.is_majority(cell.majority, cell.accuracy.splits)
+
     def against(self, baseline: ComparedCell | None) -> ComparedCell:
         """Return the same cell compared with another one.
 

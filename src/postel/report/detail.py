@@ -153,7 +153,7 @@ def _warnings(line: ComparedCell) -> list[str]:
         warnings.append(
             f"A constant answer, the majority class, is right in {cell.majority:.2f} %: this does not beat it."
         )
-    if line.paper is not None and line.paper.is_majority(cell.majority, splits):
+    if line.paper_is_majority:
         warnings.append("The paper's figure is, to two decimals, that of always predicting the majority class.")
     if splits == 1:
         warnings.append("One split only: there is no interval and no test.")
