@@ -1,9 +1,11 @@
-"""Makes every table, figure and the report again from the rows in ``results/rows``: nothing is trained.
+"""Makes every table, figure and the report again from the rows in ``results/rows*``: nothing is trained.
 
 The commands are those of the code blocks in ``results/README.md``, run one after another in one process. Then the
 tables that other pages show of them are put in their places there: the headline of a folder between
 ``<!-- table: FOLDER -->`` and ``<!-- end -->``, the accuracies of one table after ``<!-- table: FOLDER/NAME -->``,
-and a whole table as it is after ``<!-- table: FOLDER/NAME.md -->``.
+and a whole table as it is after ``<!-- table: FOLDER/NAME.md -->``. README shows the picture of gains, with three
+sentences, between ``<!-- gains: picture -->`` and ``<!-- end -->`` once the rows of the study hold GCN's searched
+cells of four graphs; then what stands after ``<!-- gains: state -->``, that they are being run again, goes.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,16 +27,19 @@ from postel.experiments.store.folder import open_results
 from postel.experiments.store.reader import Reader
 from postel.paper.accuracy import AccuracyTable
 from postel.paper.compared import ComparedCell
+from postel.paper.figures.gains import FigureGains, fair_pairs
 from postel.paper.names import backbone_label, dataset_label
 from postel.paper.table import NOT_RUN
 from postel.paper.tables.gains import TableGains
 from postel.paper.target import Target, find_target
-from postel.paper.variants import LS, ONE_HOT, POSTEL
+from postel.paper.variants import LS, ONE_HOT, POSTEL, POSTEL_AS_RELEASED
 
 HERE = Path(__file__).resolve().parent
 PAGES = ("README.md", "docs/reproduction.md", "docs/calibrated.md")
 METHODS = {variant.slug: variant.label for variant in (ONE_HOT, LS, POSTEL)}
 GAINS = (("PosteL", "one-hot"), ("PosteL", "LS"))
+#: Graphs on which LS and PosteL must have been searched before README shows gains.
+ENOUGH_GRAPHS = 4
 
 
 def commands(text: str) -> list[list[str]]:
@@ -45,15 +51,15 @@ def commands(text: str) -> list[list[str]]:
     return [arguments if "--overwrite" in arguments else [*arguments, "--overwrite"] for arguments in found]
 
 
-def targets(every: Sequence[list[str]]) -> dict[str, Target]:
-    """The tables and figures that commands make, by the path of their files below this folder."""
+def targets(every: Sequence[list[str]]) -> dict[str, tuple[Target, Path]]:
+    """The tables and figures that commands make, with their rows, by the path of their files below this folder."""
     reproduce = typer.main.get_command(app).commands["reproduce"]  # type: ignore[attr-defined]
     found = {}
     for arguments in every:
         if arguments[0] == "reproduce":
             values = reproduce.make_context("reproduce", arguments[1:]).params
             target = find_target(values["name"])(chosen_options(values))
-            found[f"{Path(values['out']).name}/{target.name}"] = target
+            found[f"{Path(values['out']).name}/{target.name}"] = target, values["store"]
     return found
 
 
@@ -71,13 +77,57 @@ def headline(main: AccuracyTable, gains: TableGains, reader: Reader) -> str:
     if several:
         heads.insert(0, "network")
     lines = [heads, ["---"] * len(heads)]
+    missing = []
     for backbone, dataset in dict.fromkeys((backbone, dataset) for backbone, dataset, _ in entries):
+        if not any(entries[backbone, dataset, method].answer for method in METHODS):
+            network = f"{backbone_label(backbone)} on " if several else ""
+            missing.append(f"{network}{dataset_label(dataset)}")
+            continue
         row = [_cell(entries[backbone, dataset, method]) for method in METHODS]
         row += [_gain(pairs[backbone, dataset, ours, theirs]) for ours, theirs in GAINS]
         cell = entries[backbone, dataset, POSTEL.slug].answer
         row += [str(len(cell.rows)), f"{cell.majority:.1f}", cell.allowance_in_words] if cell else ["0", "–", "–"]
         lines.append([backbone_label(backbone)] * several + [dataset_label(dataset), *row])
-    return _markdown(lines)
+    left_out = f"Not run: {', '.join(missing)}."
+    return "\n\n".join([_markdown(lines)] * (len(lines) > 2) + [left_out] * bool(missing))
+
+
+def gains_of(figure: FigureGains, reader: Reader) -> str:
+    """The picture of gains with three sentences; nothing while there are too few cells."""
+    pairs = figure.pairs(reader.evidence)
+    fair = fair_pairs(pairs)
+    by_method: dict[str, dict[str, ComparedCell]] = {}
+    for pair in fair:
+        by_method.setdefault(pair.variant.label, {})[pair.question.dataset] = pair
+    ls, text, released = (by_method.get(v.label, {}) for v in (LS, POSTEL, POSTEL_AS_RELEASED))
+    if len(ls.keys() & text.keys()) < ENOUGH_GRAPHS:
+        return ""
+    graphs = len({pair.question.dataset for pair in fair})
+    counts = "; ".join(
+        f"{label} on {sum(pair.reads == 'more' for pair in found.values())} of {len(found)}, clearly worse on "
+        f"{sum(pair.reads == 'less' for pair in found.values())}"
+        for label, found in by_method.items()
+    )
+    means = [f"{_mean(text.values()):+z.1f} in the text's form"]
+    means += [f"{_mean(released.values()):+z.1f} as released"] if released.keys() == text.keys() else []
+    paper = [pair.paper_gain for pair in text.values() if pair.paper_gain is not None]
+    budgets = ", ".join(dict.fromkeys(pair.cell.allowance_in_words for pair in fair))
+    sentences = (
+        f"With GCN on {graphs} of the paper's graphs, every method and one-hot labels searched alike ({budgets}), "
+        f"clearly better than one-hot labels are: {counts}.",
+        f"PosteL gains {' and '.join(means)} on average over {len(text)} graphs; the paper says "
+        f"{sum(paper) / len(paper):+z.1f} there, over one-hot figures that it copied.",
+        "What holds of each claim is in [reproduction](docs/reproduction.md#the-papers-claims), and what was not "
+        "run says so.",
+    )
+    what = "What soft labels gain over one-hot labels on each graph, ours and the paper's"
+    picture = f"![{what}](results/study/figure-gains.png)"
+    return picture + "\n\n" + "\n".join(sentences)
+
+
+def _mean(pairs: Iterable[ComparedCell]) -> float:
+    gains = [pair.gain.mean for pair in pairs if pair.gain]
+    return sum(gains) / len(gains)
 
 
 def matrix(table: AccuracyTable, reader: Reader) -> str:
@@ -93,7 +143,8 @@ def matrix(table: AccuracyTable, reader: Reader) -> str:
 def table_of(path: Path) -> str:
     """The lines of a Markdown table that were run, without its title and notes, and how many were not."""
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
-    shown = [line for line in lines if f"| {NOT_RUN} |" not in line]
+    # A claim that was not tested is as much of an answer as any other.
+    shown = [line for line in lines if path.stem == "table-claims" or f"| {NOT_RUN} |" not in line]
     left_out = (
         f"\n\nNot run, and left out here: {len(lines) - len(shown)} lines." if len(shown) < len(lines) else ""
     )
@@ -137,21 +188,39 @@ def _of(target: Target, kind: type[Table]) -> Table:
     return target
 
 
-def filled(text: str, made: Mapping[str, Target], reader: Reader) -> str:
-    """A page with every table in its place."""
+def filled(text: str, made: Mapping[str, tuple[Target, Path]]) -> str:
+    """A page with every table, and the picture of gains, in its place."""
 
     def table(found: re.Match[str]) -> str:
         place = found[1]
         if place.endswith(".md"):
             shown = table_of(HERE / place)
         elif place in made:
-            shown = matrix(_of(made[place], AccuracyTable), reader)
+            target, rows = made[place]
+            shown = matrix(_of(target, AccuracyTable), _reader(rows))
         else:
-            main, gains = made[f"{place}/table-main"], made[f"{place}/table-gains"]
-            shown = headline(_of(main, AccuracyTable), _of(gains, TableGains), reader)
+            (main, rows), (gains, _) = made[f"{place}/table-main"], made[f"{place}/table-gains"]
+            shown = headline(_of(main, AccuracyTable), _of(gains, TableGains), _reader(rows))
         return f"<!-- table: {place} -->\n\n{shown}\n\n<!-- end -->"
 
-    return re.sub(r"<!-- table: (\S+) -->.*?<!-- end -->", table, text, flags=re.DOTALL)
+    def gains(found: re.Match[str]) -> str:
+        figure, rows = made["study/figure-gains"]
+        shown = gains_of(_of(figure, FigureGains), _reader(rows))
+        if found[1] == "state":
+            return "<!-- gains: state --><!-- end -->" if shown else found[0]
+        return (
+            f"<!-- gains: picture -->\n\n{shown}\n\n<!-- end -->"
+            if shown
+            else "<!-- gains: picture --><!-- end -->"
+        )
+
+    text = re.sub(r"<!-- table: (\S+) -->.*?<!-- end -->", table, text, flags=re.DOTALL)
+    return re.sub(r"<!-- gains: (picture|state) -->.*?<!-- end -->", gains, text, flags=re.DOTALL)
+
+
+@cache
+def _reader(rows: Path) -> Reader:
+    return Reader(open_results(rows))
 
 
 def main() -> None:
@@ -161,10 +230,10 @@ def main() -> None:
         print("postel", *arguments, flush=True)
         sys.argv = ["postel", *arguments]
         app(arguments, standalone_mode=False)
-    made, reader = targets(every), Reader(open_results("results/rows"))
+    made = targets(every)
     for name in PAGES:
         page = Path(name)
-        page.write_text(filled(page.read_text(encoding="utf-8"), made, reader), encoding="utf-8")
+        page.write_text(filled(page.read_text(encoding="utf-8"), made), encoding="utf-8")
 
 
 if __name__ == "__main__":

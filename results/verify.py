@@ -1,6 +1,6 @@
 """Draws committed rows at random, runs them again and compares their test accuracy to the digit.
 
-Run: python results/verify.py [--rows 30] [--seed 0] [--datasets texas,cornell] [--workers 2]. Without a seed every
+Run: python results/verify.py [--rows 40] [--seed 0] [--datasets texas,cornell] [--workers 2]. Without a seed every
 call draws other rows. The exit code is 1 if any row came out differently.
 """
 
@@ -17,20 +17,23 @@ from postel.experiments.running.executor import run_all
 from postel.experiments.store.folder import read_archive
 from postel.experiments.store.reader import Reader
 
-ROWS = Path(__file__).resolve().parent / "rows"
+#: Every folder of rows beside this file: those of each study.
+FOLDERS = sorted(Path(__file__).resolve().parent.glob("rows*"))
 
 
 def draw(count: int, seed: int, datasets: set[str]) -> list[Row]:
-    """Return committed rows at random, each as likely as any other.
+    """Return rows of all committed studies at random, each as likely as any other.
 
     Args:
         count: How many.
         seed: Seed of the draw.
         datasets: The datasets to draw from; all of them if empty.
     """
-    reader = Reader(read_archive(ROWS))
-    rows = reader.rows(sorted(reader.store.keys()))
-    rows = [row for row in rows if not datasets or row.spec.dataset in datasets]
+    found: dict[str, Row] = {}
+    for folder in FOLDERS:
+        reader = Reader(read_archive(folder))
+        found.update((row.key, row) for row in reader.rows(reader.store.keys()))
+    rows = [found[key] for key in sorted(found) if not datasets or found[key].spec.dataset in datasets]
     return random.Random(seed).sample(rows, min(count, len(rows)))
 
 
@@ -56,7 +59,7 @@ def differences(rows: list[Row], workers: int) -> list[str]:
 def main() -> int:
     """Draw, run, compare, and say what came of it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=30)
+    parser.add_argument("--rows", type=int, default=40)
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--datasets", default="")
     parser.add_argument("--workers", type=int, default=2)

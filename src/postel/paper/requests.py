@@ -39,8 +39,7 @@ SWEEPS: dict[str, tuple[float, ...]] = {
     "beta": tuple(round(0.1 * step, 1) for step in range(10)),
 }
 PUBLISHED_NOTE = (
-    "Settings are those that a search has chosen where the store has one. Where nothing was searched, "
-    "learning rate and weight decay are those that He et al. (2021) published for the "
+    "Where nothing was searched, learning rate and weight decay are those that He et al. (2021) published for the "
     "dataset, the same for every method."
 )
 

@@ -1,0 +1,72 @@
+"""README shows gains once enough of them were searched, with sentences that follow from the cells."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postel.experiments.results import Cell, Row, Setting, Spent
+from postel.experiments.spec import RunSpec
+from postel.experiments.store import Store
+from postel.experiments.store.reader import Reader
+from postel.paper.figures.gains import FigureGains
+from postel.paper.requests import Options, request_cells
+from postel.paper.variants import LS, ONE_HOT, POSTEL
+from postel.training.metrics import Scores
+from postel.training.result import Result
+
+SCRIPT = Path(__file__).resolve().parents[1] / "results" / "remake.py"
+GRAPHS = ("cora", "citeseer", "texas", "cornell")
+
+
+@pytest.fixture(scope="module")
+def remake() -> Any:
+    spec = importlib.util.spec_from_file_location("remake", SCRIPT)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def reader(path: Path, graphs: tuple[str, ...], searched: bool = True) -> Reader:
+    store = Store(path)
+    for request in request_cells(Options(), graphs, ["gcn"], [ONE_HOT, LS, POSTEL]):
+        question, rows = request.question, []
+        gain = {"one_hot": 0.0, "uniform": 0.01, "postel": -0.02}[request.variant.method]
+        for split in range(10):
+            spec = RunSpec(
+                dataset=request.dataset, fingerprint="f", split=split, seed=split, method=question.method,
+                pseudo_labels=question.pseudo_labels,
+            )  # fmt: skip
+            scores = Scores(0.7 + gain + 0.001 * (split % 2) * (gain > 0), 0.5, 0.5, 1.0, 0.1, 0.25, 80)
+            result = Result(
+                scores, scores, val_loss=0.7, best_epoch=2, best_round=0, improved_rounds=0, trainings=1, epochs=9,
+                seconds=1.0,
+            )  # fmt: skip
+            rows.append(Row(spec.key, spec, result, False))
+        store.add_many(rows)
+        asked = request_cells(
+            Options(budget="standard", search_splits=10), [request.dataset], ["gcn"], [request.variant]
+        )
+        spent = Spent(80, 10, "made up", method_searched=searched)
+        keys = tuple(row.key for row in rows)
+        store.add_cell(
+            Cell(f"{request.dataset}{keys[0]}", asked[0].question, Setting.of(rows[0].spec), spent, keys)
+        )
+    return Reader(store)
+
+
+@pytest.mark.parametrize(("graphs", "searched"), [(GRAPHS[:3], True), (GRAPHS, False)])
+def test_too_few_cells_show_nothing(remake: Any, tmp_path: Path, graphs: Any, searched: bool) -> None:
+    assert remake.gains_of(FigureGains(), reader(tmp_path / "rows.sqlite", graphs, searched)) == ""
+
+
+def test_sentences_count_what_is_clear(remake: Any, tmp_path: Path) -> None:
+    shown = remake.gains_of(FigureGains(), reader(tmp_path / "rows.sqlite", GRAPHS))
+    assert shown.startswith("![") and "(results/study/figure-gains.png)" in shown
+    assert "With GCN on 4 of the paper's graphs" in shown and "(standard rungs)" in shown
+    assert "LS on 4 of 4, clearly worse on 0; PosteL on 0 of 4, clearly worse on 4." in shown
+    assert "PosteL gains -2.0 in the text's form on average over 4 graphs; the paper says +5.4 there" in shown
