@@ -25,7 +25,7 @@ from postel.paper.compared import compare_cells
 from postel.paper.variants import variant_of
 from postel.report.grid import grids_of, standings_of
 from postel.report.page import Page, check_page_name
-from postel.report.pictures import comparison_pictures, pictures_in
+from postel.report.pictures import Picture, comparison_pictures, pictures_in
 from report.samples import SIX, cell, row, study_of
 
 
@@ -233,3 +233,12 @@ def test_of_two_pictures_with_one_name_the_svg_is_taken_unless_it_is_large(tmp_p
         (tmp_path / name).write_bytes(b"x" * size)
     kinds = {picture.caption: picture.address.partition(";")[0] for picture in pictures_in(tmp_path)}
     assert kinds == {"a": "data:image/svg+xml", "b": "data:image/png"}
+
+
+def test_the_page_opens_on_its_picture_and_folds_away_what_was_not_run(cells: list[Cell]) -> None:
+    html = Page(study_of(*cells), opening=Picture("what it shows", "data:image/png;base64,AA==")).html()
+    assert html.index('class="opening"') < html.index('id="results"') and 'alt="what it shows"' in html
+    (grid,) = Page(study_of(*cells)).grids
+    assert f"<summary>{grid.places - grid.filled} cells were not run</summary>" in html
+    assert ("GAT, PosteL", "every dataset") in grid.missing
+    assert 'class="opening"' not in Page(study_of(*cells)).html()

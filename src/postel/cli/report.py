@@ -39,11 +39,12 @@ def report(
 
     Example: postel report --store postel.sqlite --figures paper --out report.html
     """
-    from postel.experiments.store.reader import read_study
+    from postel.experiments.store.folder import open_results
+    from postel.experiments.store.reader import Reader, read_study
     from postel.files import write_text
     from postel.outputs import Target, writing
     from postel.report.page import Page, check_page_name
-    from postel.report.pictures import pictures_in
+    from postel.report.pictures import gains_picture, pictures_in
 
     check_page_name(out)
     with (
@@ -51,7 +52,10 @@ def report(
         notes.status("reading the store ..."),
     ):
         study, pictures = read_study(store), pictures_in(figures) if figures is not None else []
-        page = Page(study, title, pictures=pictures, command=" ".join(["postel", *sys.argv[1:]]))
+        opening = gains_picture(Reader(open_results(store)))
+        # The page opens on it: it is not shown again among the others.
+        pictures = [one for one in pictures if opening is None or not one.caption.endswith("figure-gains")]
+        page = Page(study, title, (), pictures, " ".join(["postel", *sys.argv[1:]]), opening)
         write_text(work / out.name, page.html())
     if as_json:
         print_json({"out": str(out), **_counts(page)})

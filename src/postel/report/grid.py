@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from postel.experiments.results import Cell
 from postel.paper.compared import ComparedCell
-from postel.paper.names import BACKBONES, DATASETS, backbone_label
+from postel.paper.names import BACKBONES, DATASETS, backbone_label, dataset_label
 from postel.paper.published import Published, published_main
 from postel.paper.target import find_target, target_names
 from postel.paper.variants import METHOD_TITLES
@@ -138,6 +138,18 @@ class Grid:
         return len(self.columns) * len(self.rows)
 
     @property
+    def missing(self) -> list[tuple[str, str]]:
+        """Network and method of every row with a spot that was not run, and the datasets of those, in words."""
+        found = []
+        for row in self.rows:
+            spots = zip(self.columns, row.spots, strict=True)
+            names = [dataset_label(column.dataset) for column, spot in spots if spot.line is None]
+            if names:
+                where = ", ".join(names) if len(names) < len(self.columns) else "every dataset"
+                found.append((f"{row.backbone_title}, {row.title}", where))
+        return found
+
+    @property
     def filled(self) -> int:
         """How many of its spots were run."""
         return sum(spot.line is not None for row in self.rows for spot in row.spots)
@@ -237,7 +249,7 @@ def allowed(cell: Cell) -> str:
     budget, splits = cell.question.budget, cell.question.search_splits
     if budget is None or not cell.was_searched:
         return cell.spent.text
-    limit = f"up to {budget.amount:g} {budget.kind}" if budget.amount else f"the full {budget.kind}"
+    limit = f"up to {budget.amount:g} {budget.kind}" if budget.amount else budget.limit
     return f"{limit}, {splits} search split{'s' if splits != 1 else ''}"
 
 

@@ -32,6 +32,7 @@ class Page:
         introduction: Paragraphs below the title.
         pictures: Pictures to embed.
         command: The command that made the page.
+        opening: The picture that the page opens on; None to open on its first table.
     """
 
     study: Study
@@ -39,6 +40,7 @@ class Page:
     introduction: Sequence[str] = ()
     pictures: Sequence[Picture] = ()
     command: str = ""
+    opening: Picture | None = None
 
     @cached_property
     def lines(self) -> list[ComparedCell]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from postel.errors import InputError
 from postel.experiments.results import Cell
+from postel.experiments.store.reader import Reader
+from postel.paper.figures.gains import FigureGains, fair_pairs, gains_figure
 from postel.pictures import rendered
 from postel.report.plots import Matrix, accuracy_figure, conditional_figure, loss_figure
 
@@ -75,6 +77,18 @@ def pictures_in(folder: str | Path) -> list[Picture]:
             found.setdefault(path.relative_to(folder).with_suffix("").as_posix(), []).append(path)
     best = {name: min(paths, key=_weight) for name, paths in sorted(found.items())}
     return [Picture(name, _address(path.read_bytes(), _KINDS[path.suffix.lower()])) for name, path in best.items()]
+
+
+def gains_picture(reader: Reader) -> Picture | None:
+    """Return the picture of what GCN gains with soft labels; None if no searched cells can be compared.
+
+    Args:
+        reader: The store's reader.
+    """
+    pairs = FigureGains().pairs(reader.evidence)
+    if not fair_pairs(pairs):
+        return None
+    return Picture.drawn(gains_figure(pairs), FigureGains.title)
 
 
 def comparison_pictures(cells: Sequence[Cell], all_labels: Matrix | None = None) -> list[Picture]:
