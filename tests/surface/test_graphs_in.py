@@ -11,8 +11,9 @@ from torch import Tensor, nn
 from torch_geometric.data import Data, HeteroData
 from torch_geometric.nn import GAT, GCN, MLP, GCNConv
 
-from postel import NodeClassifier, PosteL, load_dataset
+from postel import NodeClassifier, PosteL, load_dataset, tune
 from postel.errors import InputError
+from postel.experiments.search.memory import GraphInMemory
 
 
 @pytest.fixture(scope="module")
@@ -152,3 +153,16 @@ class Weighty(nn.Module):
 def test_a_network_that_cannot_be_used_is_named(karate: Data, model: Any, says: str) -> None:
     with pytest.raises(InputError, match=says):
         quick(model).fit(karate)
+
+
+def test_a_search_takes_node_ids_for_masks(karate: Data) -> None:
+    by_id = karate.clone()
+    for name in ("train_mask", "val_mask", "test_mask"):
+        by_id[name] = karate[name].nonzero().view(-1)
+    chosen = [
+        tune(data, methods=["one_hot"], budget=6, workers=1, progress=False, fixed={"max_epochs": 3})
+        for data in (karate, by_id)
+    ]
+    assert chosen[0].chosen.setting == chosen[1].chosen.setting
+    assert chosen[0].lines[0].summary == chosen[1].lines[0].summary
+    assert GraphInMemory.of(by_id).nodes == int(karate.val_mask.sum())
