@@ -1,9 +1,9 @@
 """Says which form of PosteL, and which alpha and beta, the validation nodes of GCN's row prefer over all graphs.
 
-Run: python results/defaults.py [--store results/rows-study]. On every graph where PosteL was searched, each pair of
-alpha and beta has the validation accuracy of its best network setting on the first split, before pseudo-labels, where
-the search has seen most pairs. A pair's regret is how far it is below the best pair of that graph; pairs are ranked by
-their mean regret over graphs. Test nodes are not looked at. It prints; it changes no default.
+Run: python results/defaults.py [--store results/rows-study]. On every graph where PosteL was searched, each pair
+of alpha and beta has the validation accuracy of its best network setting on the first split, before pseudo-labels,
+where the search has seen most pairs. A pair's regret is how far it is below the best pair of that graph; pairs are
+ranked by their mean regret over graphs. Test nodes are not looked at. It prints; it changes no default.
 """
 
 from __future__ import annotations
