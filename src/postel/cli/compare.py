@@ -186,9 +186,11 @@ def print_comparison(cells: Sequence[Cell]) -> None:
         scores = [plus_minus(cell.score(name).interval) if cell.has(name) else "–" for name in METRICS]
         gain = [with_sign(line.gain.interval), f"{line.gain.corrected:.3f}"] if line.gain else ["–", "–"]
         work = [f"{cell.mean('improved_rounds'):.1f}/{cell.mean('trainings'):.1f}", f"{cell.mean('seconds'):.1f}"]
-        rows.append([name, *scores, *gain, *work])
+        rows.append([name, scores[0], *gain, *scores[1:], *work])
     rows.append(["majority class", plus_minus(cells[0].score("majority").interval), *[""] * (len(METRICS) + 3)])
-    columns = ["method", *METRICS.values(), "against one-hot", "p", "rounds", "s"]
+    # What most look for comes first: a narrow terminal shows the rest in a second block.
+    first, *others = METRICS.values()
+    columns = ["method", first, "against one-hot", "p", *others, "rounds", "s"]
     question, splits = cells[0].question, cells[0].accuracy.splits
     print_table(f"{question.dataset}: {question.backbone}, {splits} {question.protocol} splits, %", columns, rows)
     out.print(
