@@ -25,3 +25,5 @@ def test_the_demo_without_any_network(tmp_path: Path) -> None:
         assert name in page
         assert name in done.stdout
     assert "CiteSeer is not at hand" in page
+    assert page.index('class="opening"') < page.index('class="lead"')
+    assert 'href="#method-calibrated"' in page and 'id="method-calibrated"' in page

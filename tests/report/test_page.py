@@ -237,7 +237,7 @@ def test_of_two_pictures_with_one_name_the_svg_is_taken_unless_it_is_large(tmp_p
 
 def test_the_page_opens_on_its_picture_and_folds_away_what_was_not_run(cells: list[Cell]) -> None:
     html = Page(study_of(*cells), opening=Picture("what it shows", "data:image/png;base64,AA==")).html()
-    assert html.index('class="opening"') < html.index('id="results"') and 'alt="what it shows"' in html
+    assert html.index('class="opening"') < html.index('class="lead"') and 'alt="what it shows"' in html
     (grid,) = Page(study_of(*cells)).grids
     assert f"<summary>{grid.places - grid.filled} cells were not run</summary>" in html
     assert ("GAT, PosteL", "every dataset") in grid.missing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,8 +27,24 @@ def accuracy_figure(cells: Sequence[Cell]) -> Figure:
     Returns:
         The figure.
     """
-    figure = new_figure(1.6 + 1.5 * len(cells), 4.2)
-    _draw_accuracies(figure.add_subplot(), cells)
+    return accuracies_figure({"": cells})
+
+
+def accuracies_figure(graphs: Mapping[str, Sequence[Cell]]) -> Figure:
+    """Draw the test accuracy of every split on several graphs, one panel per graph.
+
+    Args:
+        graphs: The cells of each graph, one per method, by the panel's title.
+
+    Returns:
+        The figure.
+    """
+    widths = [1.6 + 1.5 * len(cells) for cells in graphs.values()]
+    figure = new_figure(sum(widths), 4.2)
+    panels = figure.subplots(1, len(graphs), squeeze=False, width_ratios=widths)[0]
+    for axes, (title, cells) in zip(panels, graphs.items(), strict=True):
+        _draw_accuracies(axes, cells)
+        axes.set_title(title)
     return figure
 
 
