@@ -107,7 +107,7 @@ def _graphs(data_root: str | None) -> list[tuple[str, str]]:
 
     heterophilic = (
         "csbm-heterophilic",
-        "Classes of this synthetic graph link to other classes, in a fixed pattern.",
+        "csbm-heterophilic is synthetic: its classes link to other classes, in a fixed pattern.",
     )
     try:
         graph_of("citeseer", data_root)
