@@ -10,10 +10,10 @@ from typing import Any, get_args
 from postel.checks import check_choice, check_fields
 from postel.experiments.budget import Budget
 from postel.experiments.intervals import NOMINAL_RATIO, overlap_ratio
-from postel.experiments.questions import SETTINGS, Question, Rung, Setting, Spent, content_key
+from postel.experiments.questions import SETTINGS, Question, Rung, Setting, Spent
 from postel.experiments.rows import Row
 from postel.experiments.scores import Score
-from postel.experiments.spec import MethodSpec
+from postel.experiments.spec import MethodSpec, content_key
 from postel.settings import METRIC_NAMES, Metric
 
 # What a question says in the words of a spec, beside its method.

@@ -51,9 +51,12 @@ class AccuracyTable(Target):
         Args:
             reader: The store's reader.
         """
-        entries = [request.beside(self.paper(request), reader) for request in self.requests]
-        plain = {entry.place: entry for entry in entries if entry.variant.method == BASELINE}
-        return [entry.against(plain.get(entry.place)) for entry in entries]
+        entries = [
+            ComparedCell(request.question, request.variant, request.answer(reader), self.paper(request))
+            for request in self.requests
+        ]
+        plain = {_where(entry): entry for entry in entries if entry.variant.method == BASELINE}
+        return [entry.against(plain.get(_where(entry))) for entry in entries]
 
     def make(self, reader: Reader) -> Rendering:
         """Return the table as values, as lines, and with one column per dataset.
@@ -98,6 +101,10 @@ def by_dataset(title: str, lines: Iterable[tuple[str, str, Mapping[str, str]]], 
     datasets = list(dict.fromkeys(name for *_, shown in lines for name in shown))
     rows = [(about, what, *(shown.get(name, NOTHING) for name in datasets)) for about, what, shown in lines]
     return Table(title, (*texts("method", ""), *numbers(*map(dataset_label, datasets))), rows, notes)
+
+
+def _where(entry: ComparedCell) -> tuple[object, ...]:
+    return entry.place, entry.question.protocol
 
 
 def _values(entry: ComparedCell) -> tuple[object, ...]:
