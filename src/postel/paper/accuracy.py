@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from postel.experiments.store.reader import Reader
+from postel.grouping import grouped
 from postel.paper.compared import COLLAPSE_NOTE, ComparedCell
 from postel.paper.names import backbone_label, dataset_label
 from postel.paper.published import Published, published
@@ -167,13 +168,11 @@ def _notes(entries: Sequence[ComparedCell]) -> list[str]:
         shares = {dataset_label(cell.question.dataset): cell.majority for cell in run}
         told = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
         notes.append(f"A constant answer, the majority class of the test nodes, scores: {told}.")
-    places: dict[tuple[str, str], set[object]] = {}
-    for cell in run:
-        places.setdefault((cell.question.backbone, cell.question.dataset), set()).add(cell.allowance)
+    places = grouped(run, lambda cell: (cell.question.backbone, cell.question.dataset))
     unequal = [
         f"{backbone_label(network)} on {dataset_label(name)}"
-        for (network, name), allowed in places.items()
-        if len(allowed) > 1
+        for (network, name), cells in places.items()
+        if len({cell.allowance for cell in cells}) > 1
     ]
     if unequal:
         notes.append(f"Methods were searched with different budgets, so compare with care: {', '.join(unequal)}.")
