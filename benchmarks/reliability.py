@@ -17,7 +17,7 @@ from torch import Tensor
 
 from postel import CalibratedPosteL, load_dataset
 from postel.pictures import PALETTE, new_figure, save
-from postel.smoothers.base import known_labels
+from postel.smoothers.graph_labels import known_labels
 from postel.training.metrics import calibration_error
 
 SPLITS = 10

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,28 @@ def method_color(name: str) -> str:
         ('#0072B2', '#777777')
     """
     return _METHOD_COLORS.get(name, "#777777")
+
+
+def draw_heat_map(axes: Any, matrix: Sequence[Sequence[float]], *, top: float = 1.0, size: float = 9.0) -> Any:
+    """Draw a matrix in shades from 0 on, with the value of each cell in it.
+
+    Args:
+        axes: The panel.
+        matrix: The matrix.
+        top: The value of the darkest shade.
+        size: The size of the numbers in points; 0 leaves them out.
+
+    Returns:
+        The image, for a color bar.
+    """
+    image = axes.imshow(matrix, cmap=HEAT, vmin=0, vmax=top)
+    for n, values in enumerate(matrix if size else ()):
+        for m, value in enumerate(values):
+            ink = heat_ink(value, top)
+            axes.text(m, n, f"{value:.2f}", ha="center", va="center", color=ink, fontsize=size)
+    axes.set_xticks(range(len(matrix)))
+    axes.set_yticks(range(len(matrix)))
+    return image
 
 
 def heat_ink(value: float, top: float = 1.0) -> str:

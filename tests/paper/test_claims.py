@@ -18,10 +18,9 @@ from postel.experiments.store import Store
 from postel.experiments.store.measurements import Measurements
 from postel.experiments.store.reader import Reader
 from postel.paper.claims import CLAIMS
-from postel.paper.claims.accuracy import LIMITED, LOCAL, NORMALIZED, PS, PS_IPL
 from postel.paper.claims.evidence import Evidence, fair_gain
 from postel.paper.claims.verdicts import by_mean, by_share
-from postel.paper.names import DATASETS, EIGHT_DATASETS, HOMOPHILIC
+from postel.paper.names import DATASETS, EIGHT_DATASETS, FOUR_DATASETS, HOMOPHILIC
 from postel.paper.requests import Options, request_cells, sweep
 from postel.paper.tables.claims import TableClaims
 from postel.paper.variants import (
@@ -31,8 +30,12 @@ from postel.paper.variants import (
     ONE_HOT,
     POSTEL,
     POSTEL_AS_RELEASED,
+    POSTEL_LOCAL,
+    POSTEL_NORMALIZED,
     POSTEL_ONE_ROUND,
     POSTEL_WITHOUT_IPL,
+    POSTEL_WITHOUT_NOISE,
+    POSTEL_WITHOUT_NOISE_IPL,
     SALS,
     Variant,
 )
@@ -171,15 +174,15 @@ class World:
         for dataset in EIGHT_DATASETS:
             delta, apart = self.delta(dataset), self.of(0.2, -2.0 if dataset in BAD else 0.2, -2.0)
             for variant, percent in (
-                *((local, self.of(80, 80.2, 80)) for local in LOCAL),
-                (NORMALIZED, 80 + delta + apart),
-                (PS, 80 + delta / 3),
-                (PS_IPL, 80 + delta / 2),
+                *((local, self.of(80, 80.2, 80)) for local in POSTEL_LOCAL),
+                (POSTEL_NORMALIZED, 80 + delta + apart),
+                (POSTEL_WITHOUT_NOISE_IPL, 80 + delta / 3),
+                (POSTEL_WITHOUT_NOISE, 80 + delta / 2),
                 (POSTEL_WITHOUT_IPL, 80 + delta / 2),
                 (POSTEL_ONE_ROUND, 80 + 0.8 * delta),
             ):
                 self.put(variant, dataset, percent)
-        for dataset in LIMITED:
+        for dataset in FOUR_DATASETS:
             small = dataset in ("texas", "cornell")
             gain = self.of(
                 3.0 if small else 1.0, {"cora": 1.0, "texas": 2.0}.get(dataset, -1.0), -2.0 if small else -1.0
@@ -194,7 +197,7 @@ class World:
         self.measured()
 
     def sweeps(self) -> None:
-        for dataset in LIMITED:
+        for dataset in FOUR_DATASETS:
             first = dataset in ("cora", "texas")
             low, high, noise = self.of((2, 1, 2), (1, -1, 1) if first else (-1, -0.5, 1), (-2, -1, -1))
             asked = request_cells(Options(), [dataset], ["gcn"], [POSTEL])[0]

@@ -19,7 +19,7 @@ from postel.errors import InputError
 from postel.exponents import Exponents
 from postel.labels import KnownLabels
 from postel.smoothers import calibrated_soft_labels, make_smoother
-from postel.smoothers.base import known_labels
+from postel.smoothers.graph_labels import known_labels
 from support import SmallGraph, small_graphs
 
 SWITCHES = {

@@ -196,7 +196,7 @@ def test_distillation_needs_a_teacher_and_mixes_it() -> None:
 def test_distillation_loss_by_its_formula(nodes: Any, hard_mix: bool) -> None:
     data = distillation_data()
     method = Distillation(0.3, temperature=2.0, nodes=nodes, hard_mix=hard_mix)
-    from postel.smoothers.base import known_labels
+    from postel.smoothers.graph_labels import known_labels
 
     student = torch.tensor([[0.1, 0.2, 0.3], [1.0, -1.0, 0.0], [0.4, 0.4, 0.1]])
     loss = method.objective(data.edge_index, known_labels(data), lambda: data.teacher_logits).loss(student, 1)
@@ -220,7 +220,7 @@ def test_distillation_loss_by_its_formula(nodes: Any, hard_mix: bool) -> None:
 
 def test_als_targets_move_from_one_hot_to_the_refined_label() -> None:
     data = distillation_data()
-    from postel.smoothers.base import known_labels
+    from postel.smoothers.graph_labels import known_labels
 
     method = ALS(0.8, warmup=10)
     objective = method.objective(data.edge_index, known_labels(data), lambda: torch.zeros(3, 3))

@@ -18,7 +18,7 @@ from postel.direction import is_directed
 from postel.experiments.running.execute import classifier_of
 from postel.experiments.spec import MethodSpec, RunSpec
 from postel.smoothers import Smoother
-from postel.smoothers.base import known_labels
+from postel.smoothers.graph_labels import known_labels
 from support import SmallGraph, small_graphs
 
 METHODS: list[Smoother] = [PosteL(), CalibratedPosteL(), SALS(weight="sym"), ALS()]

@@ -29,7 +29,7 @@ from postel.experiments.scores import Score
 from postel.experiments.spec import MethodSpec
 from postel.graph import prepare
 from postel.smoothers import Smoother
-from postel.smoothers.base import known_labels
+from postel.smoothers.graph_labels import known_labels
 from postel.training import Settings, train
 from postel.training.metrics import Watch
 

@@ -174,12 +174,11 @@ def pseudo_label_rounds(text: str) -> bool | int:
     raise InputError(f"--pseudo-labels takes yes, no or a number of rounds, got {text!r}")
 
 
-def key_values(pairs: list[str] | None, option: str = "--set") -> dict[str, object]:
-    """Read values such as ``["a=1", "b=x"]``.
+def key_values(pairs: list[str] | None) -> dict[str, object]:
+    """Read the values of ``--set``, such as ``["a=1", "b=x"]``.
 
     Args:
-        pairs: The values of a repeated option, None if it was not given.
-        option: The option's name, for error messages.
+        pairs: The values, None if the option was not given.
 
     Returns:
         The values by name, read as JSON where they are JSON.
@@ -197,7 +196,7 @@ def key_values(pairs: list[str] | None, option: str = "--set") -> dict[str, obje
     for pair in pairs or []:
         key, equals, value = pair.partition("=")
         if not equals:
-            raise InputError(f"{option} takes key=value, got {pair!r}")
+            raise InputError(f"--set takes key=value, got {pair!r}")
         values[key.strip()] = parse_value(value)
     return values
 

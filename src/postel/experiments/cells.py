@@ -10,10 +10,11 @@ from typing import Any, get_args
 from postel.checks import check_choice, check_fields
 from postel.experiments.budget import Budget
 from postel.experiments.intervals import NOMINAL_RATIO, overlap_ratio
-from postel.experiments.questions import SETTINGS, Question, Rung, Setting, Spent, content_key
+from postel.experiments.questions import SETTINGS, Question, Rung, Setting, Spent
 from postel.experiments.rows import Row
 from postel.experiments.scores import Score
-from postel.experiments.spec import MethodSpec
+from postel.experiments.spec import MethodSpec, content_key
+from postel.grouping import grouped
 from postel.settings import METRIC_NAMES, Metric
 
 # What a question says in the words of a spec, beside its method.
@@ -311,10 +312,7 @@ def cells_of_rows(rows: Iterable[Row]) -> list[Cell]:
     Returns:
         The cells with their rows, in the order in which their settings appear.
     """
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        shared = row.spec.model_dump(mode="json", exclude={"split", "seed"})
-        groups.setdefault(content_key(shared), []).append(row)
+    groups = grouped(rows, lambda row: content_key(row.spec.model_dump(mode="json", exclude={"split", "seed"})))
     return [_cell_of_rows(key, group) for key, group in groups.items()]
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
 from postel.experiments.budget import Budget
-from postel.experiments.spec import MethodSpec, RunSpec
+from postel.experiments.spec import MethodSpec, RunSpec, content_key
 
 #: The settings of a run, beside those of its method, that a search may choose or a user may fix.
 SETTINGS = ("lr", "weight_decay", "backbone_args", "max_epochs", "stopping", "window")
@@ -165,20 +163,3 @@ class Spent:
     trainings: int | None = None
     rungs: tuple[Rung, ...] = ()
     method_searched: bool | None = None
-
-
-def content_key(values: Mapping[str, Any]) -> str:
-    """Return a short hash of plain values: equal ones have equal hashes, in every process and release.
-
-    Args:
-        values: Plain values by name; their order makes no difference.
-
-    Returns:
-        The hash, 24 hexadecimal digits.
-
-    Example:
-        >>> content_key({"a": 1, "b": 2}) == content_key({"b": 2, "a": 1}) != content_key({"a": True, "b": 2})
-        True
-    """
-    text = json.dumps(values, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:24]

@@ -6,8 +6,9 @@ writes nothing.
 """
 
 from postel.experiments.cells import ONE_CLASS, QUESTION_UNKNOWN, Cell, cells_of_rows
-from postel.experiments.questions import SETTINGS, Question, Rung, Setting, Spent, content_key
+from postel.experiments.questions import SETTINGS, Question, Rung, Setting, Spent
 from postel.experiments.rows import Failure, Round, Row
+from postel.experiments.spec import content_key
 
 __all__ = [
     "ONE_CLASS",

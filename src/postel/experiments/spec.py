@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
@@ -154,8 +154,24 @@ class RunSpec(BaseModel):
     @property
     def key(self) -> str:
         """A hash of all fields: equal specs have equal keys, in every process and release."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()[:24]
+        return content_key(self.model_dump(mode="json"))
+
+
+def content_key(values: Mapping[str, Any]) -> str:
+    """Return a short hash of plain values: equal ones have equal hashes, in every process and release.
+
+    Args:
+        values: Plain values by name; their order makes no difference.
+
+    Returns:
+        The hash, 24 hexadecimal digits.
+
+    Example:
+        >>> content_key({"a": 1, "b": 2}) == content_key({"b": 2, "a": 1}) != content_key({"a": True, "b": 2})
+        True
+    """
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 def parse_value(text: str) -> Any:

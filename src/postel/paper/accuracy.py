@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from postel.experiments.store.reader import Reader
+from postel.grouping import grouped
 from postel.paper.compared import COLLAPSE_NOTE, ComparedCell
 from postel.paper.names import backbone_label, dataset_label
 from postel.paper.published import Published, published
@@ -51,9 +52,12 @@ class AccuracyTable(Target):
         Args:
             reader: The store's reader.
         """
-        entries = [request.beside(self.paper(request), reader) for request in self.requests]
-        plain = {entry.place: entry for entry in entries if entry.variant.method == BASELINE}
-        return [entry.against(plain.get(entry.place)) for entry in entries]
+        entries = [
+            ComparedCell(request.question, request.variant, request.answer(reader), self.paper(request))
+            for request in self.requests
+        ]
+        plain = {_where(entry): entry for entry in entries if entry.variant.method == BASELINE}
+        return [entry.against(plain.get(_where(entry))) for entry in entries]
 
     def make(self, reader: Reader) -> Rendering:
         """Return the table as values, as lines, and with one column per dataset.
@@ -98,6 +102,10 @@ def by_dataset(title: str, lines: Iterable[tuple[str, str, Mapping[str, str]]], 
     datasets = list(dict.fromkeys(name for *_, shown in lines for name in shown))
     rows = [(about, what, *(shown.get(name, NOTHING) for name in datasets)) for about, what, shown in lines]
     return Table(title, (*texts("method", ""), *numbers(*map(dataset_label, datasets))), rows, notes)
+
+
+def _where(entry: ComparedCell) -> tuple[object, ...]:
+    return entry.place, entry.question.protocol
 
 
 def _values(entry: ComparedCell) -> tuple[object, ...]:
@@ -160,13 +168,11 @@ def _notes(entries: Sequence[ComparedCell]) -> list[str]:
         shares = {dataset_label(cell.question.dataset): cell.majority for cell in run}
         told = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
         notes.append(f"A constant answer, the majority class of the test nodes, scores: {told}.")
-    places: dict[tuple[str, str], set[object]] = {}
-    for cell in run:
-        places.setdefault((cell.question.backbone, cell.question.dataset), set()).add(cell.allowance)
+    places = grouped(run, lambda cell: (cell.question.backbone, cell.question.dataset))
     unequal = [
         f"{backbone_label(network)} on {dataset_label(name)}"
-        for (network, name), allowed in places.items()
-        if len(allowed) > 1
+        for (network, name), cells in places.items()
+        if len({cell.allowance for cell in cells}) > 1
     ]
     if unequal:
         notes.append(f"Methods were searched with different budgets, so compare with care: {', '.join(unequal)}.")

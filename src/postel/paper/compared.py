@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from postel.experiments.results import Cell, Question
 from postel.experiments.scores import Gain, corrected_gains
+from postel.grouping import grouped
 from postel.paper.published import Published, published_main
 from postel.paper.table import NOT_RUN, NOTHING
 from postel.paper.variants import BASELINE, Variant, deviations, variant_of
@@ -47,6 +48,11 @@ class ComparedCell:
     def place(self) -> tuple[str, str]:
         """Network and dataset: where methods are compared."""
         return self.question.backbone, self.question.dataset
+
+    @property
+    def study(self) -> tuple[str, str, str]:
+        """Target, protocol and recipe: what a page shows as one table."""
+        return self.cell.target, self.question.protocol, self.question.recipe
 
     @property
     def state(self) -> str:
@@ -142,10 +148,7 @@ def compare_cells(cells: Sequence[Cell]) -> list[ComparedCell]:
         ComparedCell(cell.question, variant_of(cell.question), cell, _published(cell.question), number=number)
         for number, cell in enumerate(cells)
     ]
-    studies: dict[tuple[str, ...], list[ComparedCell]] = {}
-    for one in alone:
-        study = (one.cell.target, one.question.protocol, one.question.recipe)
-        studies.setdefault(study, []).append(one.against(_baseline(one, alone)))
+    studies = grouped((one.against(_baseline(one, alone)) for one in alone), lambda one: one.study)
     return sorted((one for study in studies.values() for one in corrected(study)), key=lambda one: one.number)
 
 
@@ -165,7 +168,7 @@ def _baseline(one: ComparedCell, others: Sequence[ComparedCell]) -> ComparedCell
         asked, cell = of.question, of.cell
         # Where nothing was searched, only the same settings are a fair comparison.
         settings = cell.chosen.training() if asked.budget is not None and not cell.was_searched else None
-        return (cell.target, asked.protocol, asked.recipe, *of.place, cell.allowance, settings)
+        return (of.study, of.place, cell.allowance, settings)
 
     def shared(other: ComparedCell) -> int:
         return len(one.cell.accuracy.by_split.keys() & other.cell.accuracy.by_split.keys())

@@ -8,6 +8,8 @@ HETEROPHILIC = ("chameleon", "actor", "squirrel", "texas", "cornell")
 DATASETS = HOMOPHILIC + HETEROPHILIC
 #: The eight datasets of the tables on likelihoods and components.
 EIGHT_DATASETS = tuple(name for name in DATASETS if name not in ("pubmed", "squirrel"))
+#: The four datasets of the table on few labels.
+FOUR_DATASETS = ("cora", "citeseer", "texas", "cornell")
 
 _DATASETS = {"citeseer": "CiteSeer", "pubmed": "PubMed", "karate": "Karate club"}
 _BACKBONES = {

@@ -5,17 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
-from postel.experiments.results import Question
 from postel.experiments.store.reader import Reader
+from postel.paper.accuracy import AccuracyTable
 from postel.paper.compared import ComparedCell, corrected
 from postel.paper.names import backbone_label, dataset_label
 from postel.paper.rendering import Rendering
 from postel.paper.requests import PUBLISHED_NOTE, CellRequest, Options, request_cells
 from postel.paper.table import NOT_RUN, NOTHING, Table, numbers, texts
-from postel.paper.target import Target
-from postel.paper.variants import BASELINE
 
 _NAMES = (
     "dataset protocol backbone variant state gain low high p corrected_p reads splits accuracy one_hot_accuracy "
@@ -31,10 +29,8 @@ _NOTES = (
 )
 
 
-class PairedTable(Target):
+class PairedTable(AccuracyTable):
     """A table with one line per cell that is not of one-hot labels, against the one-hot cell of its place."""
-
-    notes: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def graphs(self) -> Mapping[str, tuple[str, ...]]:
@@ -61,26 +57,14 @@ class PairedTable(Target):
         Args:
             reader: The store's reader.
         """
-        plain = {
-            _place(one.question): one.beside(None, reader)
-            for one in self.requests
-            if one.variant.method == BASELINE
-        }
-        lines = [
-            one.beside(None, reader).against(plain[_place(one.question)])
-            for one in self.requests
-            if one.variant.method != BASELINE and _place(one.question) in plain
-        ]
-        table = Table(self.title, numbers(*_NAMES.split()), list(map(_line, corrected(lines))))
+        lines = corrected([entry for entry in self.entries(reader) if entry.baseline is not None])
+        table = Table(self.title, numbers(*_NAMES.split()), list(map(_line, lines)))
         return Rendering(self.name, table, _readable(table, (*_NOTES, *self.notes, PUBLISHED_NOTE)))
 
 
-def _place(question: Question) -> tuple[str, str, str]:
-    return question.dataset, question.protocol, question.backbone
-
-
 def _line(line: ComparedCell) -> tuple[Any, ...]:
-    head, gain = (*_place(line.question), line.variant.label), line.gain
+    question, gain = line.question, line.gain
+    head = (question.dataset, question.protocol, question.backbone, line.variant.label)
     if gain is None or line.baseline is None:
         return (*head, NOT_RUN, *[None] * 6, 0, *[None] * (len(_NAMES.split()) - 12))
     ours, theirs = line.cell, line.baseline.cell

@@ -15,8 +15,6 @@ from postel.experiments.budget import Budget
 from postel.experiments.results import Cell, Question, Setting
 from postel.experiments.spec import MethodSpec, RunSpec
 from postel.experiments.store.reader import Reader
-from postel.paper.compared import ComparedCell
-from postel.paper.published import Published
 from postel.paper.variants import Variant, parse_variant
 
 #: The search that tables take by default: the standard rungs, the same for every method.
@@ -212,15 +210,6 @@ class CellRequest:
             rounds: Whether rows come with their curves.
         """
         return reader.evidence.answer(self.tuned, rounds=rounds) if self.tuned is not None else None
-
-    def beside(self, paper: Published | None, reader: Reader) -> ComparedCell:
-        """Return its answer beside the paper's figure.
-
-        Args:
-            paper: The figure; None if the paper has none.
-            reader: The store's reader.
-        """
-        return ComparedCell(self.question, self.variant, self.answer(reader), paper)
 
     def taken_over(self, base: Cell) -> list[RunSpec]:
         """Return its runs at the setting of ``base`` with what the variant fixes, one per split.

@@ -18,6 +18,7 @@ from postel.experiments.results import Row
 from postel.experiments.store import Store
 from postel.experiments.store.measurements import Measurements
 from postel.experiments.store.reader import Reader
+from postel.grouping import grouped
 from postel.paper.rendering import Rendering
 from postel.paper.requests import STANDARD, CellRequest, Options, request_cells
 from postel.paper.variants import Variant
@@ -124,10 +125,7 @@ class Target(ABC):
     @property
     def places(self) -> dict[tuple[str, str], list[CellRequest]]:
         """Its cells by network and dataset."""
-        found: dict[tuple[str, str], list[CellRequest]] = {}
-        for request in self.requests:
-            found.setdefault(request.place, []).append(request)
-        return found
+        return grouped(self.requests, lambda request: request.place)
 
     def measure(self, store: Store, watch: Watch) -> None:
         """Measure what it needs beside cells, and store that.

@@ -59,6 +59,16 @@ POSTEL_AS_RELEASED = Variant("postel_as_released", "PosteL as released", "postel
 CALIBRATED = Variant("calibrated", "calibrated", "calibrated", pseudo_labels=True)
 POSTEL_WITHOUT_IPL = Variant("postel-without-ipl", "PosteL without IPL", "postel")
 POSTEL_ONE_ROUND = Variant("postel-one-round", "PosteL, one round", "postel", pseudo_labels=1)
+POSTEL_WITHOUT_NOISE = Variant("postel-without-noise", "PS + IPL", "postel", {"beta": 0.0}, True)
+POSTEL_WITHOUT_NOISE_IPL = Variant("postel-without-noise-ipl", "PS", "postel", {"beta": 0.0})
+POSTEL_NORMALIZED = Variant("postel-normalized", "PosteL (norm.)", "postel", {"likelihood": "normalized"}, True)
+#: PosteL with the likelihood of each node's own ego graph, of one and of two hops.
+POSTEL_LOCAL = tuple(
+    Variant(
+        f"postel-local-{hops}", f"PosteL (local-{hops})", "postel", {"likelihood": "local", "hops": hops}, True
+    )
+    for hops in (1, 2)
+)
 
 #: The six methods of the main table, in its order.
 SIX = (ONE_HOT, LS, KD, SALS, ALS, POSTEL)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from postel.experiments.results import Cell
+from postel.grouping import grouped
 from postel.paper.compared import ComparedCell
 from postel.paper.names import BACKBONES, DATASETS, backbone_label, dataset_label
 from postel.paper.published import Published, published_main
@@ -210,10 +211,7 @@ def grids_of(lines: Sequence[ComparedCell]) -> list[Grid]:
     Returns:
         The grids, the paper's main table first.
     """
-    studies: dict[tuple[str, str, str], list[ComparedCell]] = {}
-    for line in lines:
-        question = line.question
-        studies.setdefault((line.cell.target, question.protocol, question.recipe), []).append(line)
+    studies = grouped(lines, lambda line: line.study)
     ordered = sorted(studies.items(), key=lambda item: (item[0][0] != _MAIN, not item[0][0], item[0]))
     return [_grid(*study, found) for study, found in ordered]
 
@@ -227,11 +225,10 @@ def standings_of(lines: Iterable[ComparedCell]) -> list[Standing]:
     Returns:
         The standings, in the paper's order of methods.
     """
-    by_title: dict[str, list[ComparedCell]] = {}
-    for line in sorted(lines, key=lambda line: _method_order(line.question.method.name)):
-        if line.gain is not None:
-            by_title.setdefault(line.variant.label, []).append(line)
-    return [Standing(found[0].cell.question.method.name, title, found) for title, found in by_title.items()]
+    compared = [line for line in lines if line.gain is not None]
+    ordered = sorted(compared, key=lambda line: _method_order(line.question.method.name))
+    by_title = grouped(ordered, lambda line: line.variant.label)
+    return [Standing(found[0].question.method.name, title, found) for title, found in by_title.items()]
 
 
 def allowed(cell: Cell) -> str:
@@ -259,15 +256,13 @@ def _grid(target: str, protocol: str, recipe: str, lines: list[ComparedCell]) ->
     datasets = _ordered((line.question.dataset for line in lines), DATASETS, whole=whole)
     columns = [_column(dataset, lines) for dataset in datasets]
     # Of several cells of one method the one with most behind it is shown in the grid; the list below has all.
-    held: dict[tuple[str, str, str], list[ComparedCell]] = {}
-    for line in lines:
-        held.setdefault((line.question.backbone, line.variant.label, line.question.dataset), []).append(line)
+    held = grouped(lines, lambda line: (*line.place, line.variant.label))
     rows = []
     for order, (backbone, method, title) in enumerate(_models(lines, whole=whole)):
         plain = has_paper and title == METHOD_TITLES.get(method)
         spots = []
         for column in columns:
-            found = held.get((backbone, title, column.dataset), [])
+            found = held.get((backbone, column.dataset, title), [])
             chosen = max(found, key=_weight, default=None)
             paper = published_main().get((backbone, method, column.dataset)) if plain else None
             majority = paper is not None and column.run and paper.is_majority(column.majority or 0, column.splits)
@@ -303,8 +298,7 @@ def _column(dataset: str, lines: Sequence[ComparedCell]) -> Column:
 
 
 def _best(lines: Iterable[ComparedCell], backbone: str, dataset: str) -> ComparedCell | None:
-    place = (backbone, dataset)
-    rivals = [line for line in lines if (line.question.backbone, line.question.dataset) == place]
+    rivals = [line for line in lines if line.place == (backbone, dataset)]
     return max(rivals, key=lambda line: line.cell.accuracy.mean) if len(rivals) > 1 else None
 
 

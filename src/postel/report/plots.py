@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from postel.experiments.results import Cell
-from postel.pictures import HEAT, heat_ink, method_color, new_figure
+from postel.pictures import draw_heat_map, method_color, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -159,13 +159,7 @@ def _conditional_panels(cells: Sequence[Cell], all_labels: Matrix | None) -> lis
 
 def _draw_conditionals(panels: Any, matrices: list[tuple[str, Matrix]]) -> None:
     for axes, (title, matrix) in zip(panels, matrices, strict=True):
-        axes.imshow(matrix, cmap=HEAT, vmin=0, vmax=1)
-        size = 9 if len(matrix) <= 8 else 6
-        for n, values in enumerate(matrix):
-            for m, value in enumerate(values):
-                axes.text(m, n, f"{value:.2f}", ha="center", va="center", color=heat_ink(value), fontsize=size)
-        axes.set_xticks(range(len(matrix)))
-        axes.set_yticks(range(len(matrix)))
+        draw_heat_map(axes, matrix, size=9 if len(matrix) <= 8 else 6)
         axes.set_xlabel("neighbor's class")
         axes.set_title(title, fontsize=10)
     panels[0].set_ylabel("class")

@@ -101,7 +101,7 @@ class DuckDBEngine(Engine):
         self._run(f"CREATE VIEW counts AS SELECT * FROM read_parquet({counted})")
         self._width = len(names) * (2 if self._request.reverse else 1)
         normalized = self._request.likelihood == "normalized"
-        pairs = (soft_sql if soft else sql).pairs(self._request, len(names))
+        pairs = sql.pairs(self._request, len(names), soft=soft)
         query = sql.shares(self._request, "//") if normalized else pairs
         high, low = np.zeros((2, len(names), len(names)), dtype=np.float64 if soft else np.int64)
         for center, neighbor, upper, lower in self._run(query, "adding up"):

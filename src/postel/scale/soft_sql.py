@@ -64,50 +64,16 @@ def counts(request: Request, k: int, hint: str = "") -> str:
     Returns:
         The query.
     """
+    query, counted = sql.both_sides(request, hint, weighted=True)
     everyone = request.nodes == "all"
-    join = "LEFT JOIN" if everyone else "JOIN"
-    joined = f"""
-SELECT {hint} e.source AS s, e.target AS t, coalesce(a.own, -1) AS s_own, a.class AS s_class, a.weight AS s_weight,
-    coalesce(a.leads, 1) AS s_leads, coalesce(b.own, -1) AS t_own, b.class AS t_class, b.weight AS t_weight,
-    coalesce(b.leads, 1) AS t_leads
-FROM edges e {join} known a ON e.source = a.node {join} known b ON e.target = b.node
-{"" if everyone else "WHERE e.source <> e.target"}"""
-    ways = "(0, 0), (0, 1), (1, 0), (1, 1)" if everyone or request.undirected else "(0, 0), (0, 1)"
-    sides = f"""
-SELECT {sql.TWICE} CASE WHEN flip = back THEN s ELSE t END AS node,
-    CASE WHEN flip = back THEN s_own ELSE t_own END AS own,
-    CASE WHEN flip = back THEN s_weight ELSE t_weight END AS mine,
-    CASE WHEN flip = back THEN s_leads ELSE t_leads END AS leads,
-    CASE WHEN flip = back THEN t_class ELSE s_class END AS class,
-    CASE WHEN flip = back THEN t_weight ELSE s_weight END AS weight, back,
-    CASE WHEN flip = 0 THEN s_own ELSE t_own END AS center,
-    CASE WHEN s <> t AND {"1 = 1" if request.undirected else "flip = 0"} THEN 1 ELSE 0 END AS there
-FROM ({joined}) joined CROSS JOIN (VALUES {ways}) AS ways(flip, back)"""
-    is_center = "center >= 0" if request.settings.centers == "train" else "center <> -1"
-    counted = f"there = 1 AND class IS NOT NULL AND (back = 0 OR (own >= 0 AND {is_center}))"
     node = "node" if everyone else "CASE WHEN own >= 0 THEN node END"
     entries = f"""
 SELECT {node} AS node, own, coalesce(class, 0) + back * {k} AS class,
     CASE WHEN {counted} AND leads = 1 THEN weight ELSE 0 END AS n,
     CASE WHEN {counted} AND back = 0 AND mine IS NOT NULL THEN weight * mine ELSE 0 END AS pair
-FROM ({sides}) sides"""
+FROM ({query}) sides"""
     wanted = "" if everyone else "WHERE own >= 0"
     nothing = "CAST(0 AS DOUBLE)"
     return f"""
 SELECT node, own, class, sum(n) AS n, sum(pair) AS pair FROM ({entries}) entries GROUP BY node, own, class
 UNION ALL SELECT node, own, 0 AS class, {nothing} AS n, {nothing} AS pair FROM known {wanted}"""
-
-
-def pairs(request: Request, k: int) -> str:
-    """Write the query of (center, class, high, low) summed over the centers, with ``low`` 0.
-
-    Args:
-        request: The job.
-        k: Number of classes.
-
-    Returns:
-        The query.
-    """
-    return f"""
-SELECT {sql.CENTER} AS center, class, sum(pair) AS high, CAST(0 AS DOUBLE) AS low
-FROM counts WHERE pair > 0 AND class < {k} AND {sql.is_center(request)} GROUP BY 1, 2"""

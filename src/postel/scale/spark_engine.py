@@ -104,7 +104,7 @@ class SparkEngine(Engine):
         self._keep("counts", (soft_sql if soft else sql).counts(self._request, len(names), hint))
         self._width = len(names) * (2 if self._request.reverse else 1)
         normalized = self._request.likelihood == "normalized"
-        pairs = (soft_sql if soft else sql).pairs(self._request, len(names))
+        pairs = sql.pairs(self._request, len(names), soft=soft)
         query = sql.shares(self._request, "div") if normalized else pairs
         high, low = np.zeros((2, len(names), len(names)), dtype=np.float64 if soft else np.int64)
         with self._running("counting", self._inputs.edges):

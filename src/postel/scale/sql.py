@@ -108,37 +108,59 @@ FROM ({joined}) joined CROSS JOIN (VALUES (0), (1)) AS ways(flip)"""
 
 
 def _entries_both_sides(request: Request, k: int, hint: str) -> str:
-    """(node, own, class, hit) of each entry as its center sees it (``back`` 0) and as its neighbor does (1).
+    """(node, own, class, hit) of each entry as its center sees it and as its neighbor does."""
+    query, counted = both_sides(request, hint)
+    if request.nodes == "all":
+        return f"""
+SELECT node, own, coalesce(class, 0) + back * {k} AS class, CASE WHEN {counted} THEN 1 END AS hit
+FROM ({query}) sides"""
+    centers = "AND own >= 0" if request.settings.centers == "train" else ""
+    return f"""
+SELECT CASE WHEN own >= 0 THEN node END AS node, own, class + back * {k} AS class, 1 AS hit
+FROM ({query}) sides WHERE {counted} {centers}"""
+
+
+def both_sides(request: Request, hint: str, *, weighted: bool = False) -> tuple[str, str]:
+    """Write the query of each entry as its center sees it (``back`` 0) and as its neighbor does (1).
 
     An entry goes from source to target (``flip`` 0) or, in an undirected table, the other way too (1). Only
     training nodes need to see their centers; self-loops are no entries.
+
+    Args:
+        request: The job.
+        hint: What stands where Spark looks for join hints.
+        weighted: Whether ``known`` has several rows per node with weights; then the columns ``mine``, ``weight``
+            (of the node and of its neighbor) and ``leads`` come too.
+
+    Returns:
+        The query of (node, own, class, back, center, there), and the condition that a row of it counts.
     """
     everyone = request.nodes == "all"
     join = "LEFT JOIN" if everyone else "JOIN"
+    weights, seen = "", ""
+    if weighted:
+        weights = """, a.weight AS s_weight, coalesce(a.leads, 1) AS s_leads,
+    b.weight AS t_weight, coalesce(b.leads, 1) AS t_leads"""
+        seen = """
+    CASE WHEN flip = back THEN s_weight ELSE t_weight END AS mine,
+    CASE WHEN flip = back THEN s_leads ELSE t_leads END AS leads,
+    CASE WHEN flip = back THEN t_weight ELSE s_weight END AS weight,"""
     joined = f"""
 SELECT {hint} e.source AS s, e.target AS t, coalesce(a.own, -1) AS s_own, a.class AS s_class,
-    coalesce(b.own, -1) AS t_own, b.class AS t_class
+    coalesce(b.own, -1) AS t_own, b.class AS t_class{weights}
 FROM edges e {join} known a ON e.source = a.node {join} known b ON e.target = b.node
 {"" if everyone else "WHERE e.source <> e.target"}"""
     # Both ends of every row are to appear, whether anything counts for them or not.
     ways = "(0, 0), (0, 1), (1, 0), (1, 1)" if everyone or request.undirected else "(0, 0), (0, 1)"
-    sides = f"""
+    query = f"""
 SELECT {TWICE} CASE WHEN flip = back THEN s ELSE t END AS node,
-    CASE WHEN flip = back THEN s_own ELSE t_own END AS own,
+    CASE WHEN flip = back THEN s_own ELSE t_own END AS own,{seen}
     CASE WHEN flip = back THEN t_class ELSE s_class END AS class, back,
     CASE WHEN flip = 0 THEN s_own ELSE t_own END AS center,
     CASE WHEN s <> t AND {"1 = 1" if request.undirected else "flip = 0"} THEN 1 ELSE 0 END AS there
 FROM ({joined}) joined CROSS JOIN (VALUES {ways}) AS ways(flip, back)"""
-    is_center = "center >= 0" if request.settings.centers == "train" else "center <> -1"
-    counted = f"there = 1 AND class IS NOT NULL AND (back = 0 OR (own >= 0 AND {is_center}))"
-    if everyone:
-        return f"""
-SELECT node, own, coalesce(class, 0) + back * {k} AS class, CASE WHEN {counted} THEN 1 END AS hit
-FROM ({sides}) sides"""
-    centers = "AND own >= 0" if request.settings.centers == "train" else ""
-    return f"""
-SELECT CASE WHEN own >= 0 THEN node END AS node, own, class + back * {k} AS class, 1 AS hit
-FROM ({sides}) sides WHERE {counted} {centers}"""
+    center = "center >= 0" if request.settings.centers == "train" else "center <> -1"
+    return query, f"there = 1 AND class IS NOT NULL AND (back = 0 OR (own >= 0 AND {center}))"
 
 
 def sample(most: int, divide: str) -> str:
@@ -168,19 +190,21 @@ FROM counts c JOIN (
 ) chosen ON c.node = chosen.node"""
 
 
-def pairs(request: Request, k: int) -> str:
+def pairs(request: Request, k: int, *, soft: bool) -> str:
     """Write the query of (center, class, high, low) summed over the centers: plain counts, with ``low`` 0 (Eq. 3).
 
     Args:
         request: The job.
         k: Number of classes.
+        soft: Whether ``counts`` sums probabilities, as :mod:`postel.scale.soft_sql` does.
 
     Returns:
         The query.
     """
+    summed, kind = ("pair", "DOUBLE") if soft else ("n", "BIGINT")
     return f"""
-SELECT {CENTER} AS center, class, CAST(sum(n) AS BIGINT) AS high, CAST(0 AS BIGINT) AS low
-FROM counts WHERE n > 0 AND class < {k} AND {is_center(request)} GROUP BY 1, 2"""
+SELECT {CENTER} AS center, class, CAST(sum({summed}) AS {kind}) AS high, CAST(0 AS {kind}) AS low
+FROM counts WHERE {summed} > 0 AND class < {k} AND {_is_center(request)} GROUP BY 1, 2"""
 
 
 def shares(request: Request, divide: str) -> str:
@@ -204,7 +228,7 @@ FROM (
     SELECT {CENTER} AS center, c.class AS class, c.n * {unit} AS scaled, t.total AS total
     FROM counts c JOIN (
         SELECT node, CAST(sum(n) AS BIGINT) AS total FROM counts
-        WHERE n > 0 AND {is_center(request)} GROUP BY node
+        WHERE n > 0 AND {_is_center(request)} GROUP BY node
     ) t ON c.node = t.node
     WHERE c.n > 0
 ) scaled GROUP BY 1, 2"""
@@ -223,13 +247,6 @@ def rows(request: Request) -> str:
     return f"SELECT node, own, class, n FROM counts WHERE {wanted}"
 
 
-def is_center(request: Request) -> str:
-    """Write the condition that a row of ``counts`` belongs to a center of pairs.
-
-    Args:
-        request: The job.
-
-    Returns:
-        The condition.
-    """
+def _is_center(request: Request) -> str:
+    """Write the condition that a row of ``counts`` belongs to a center of pairs."""
     return "own >= 0" if request.settings.centers == "train" else "own <> -1"

@@ -14,7 +14,8 @@ from postel.checks import check_choice, check_count, check_number, check_positiv
 from postel.errors import InputError
 from postel.labels import KnownLabels
 from postel.settings import Flow, check_edge_weight_name
-from postel.smoothers.base import Smoother, degrees, neighbor_entries
+from postel.smoothers.base import Smoother
+from postel.smoothers.entries import degrees, neighbor_entries
 from postel.statistics import check_edge_index, class_counts, prior
 from postel.weighted_statistics import check_edge_weight
 

@@ -13,14 +13,14 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
-from torch_geometric.utils import remove_self_loops
 
 from postel.checks import did_you_mean
 from postel.direction import oriented
 from postel.errors import InputError
-from postel.graph_input import check_graph, classes_of, edges_of, weights_of
+from postel.graph_input import edges_of, weights_of
 from postel.labels import KnownLabels
 from postel.settings import Accept, EvidenceKind, Flow
+from postel.smoothers.graph_labels import known_labels
 from postel.statistics import check_edge_index
 from postel.weighted_statistics import check_edge_weight
 
@@ -295,76 +295,3 @@ class Smoother(BaseTransform):
 def _shown(value: Any) -> str:
     """Return a setting as ``repr`` shows it; of a table its size."""
     return f"Tensor({list(value.shape)})" if isinstance(value, Tensor) else repr(value)
-
-
-def known_labels(data: Data, num_classes: int | None = None) -> KnownLabels:
-    """Take the training labels out of a graph; no other label is looked at.
-
-    Args:
-        data: A graph with ``edge_index`` or ``adj_t``, ``y`` and ``train_mask``, a mask or node ids.
-        num_classes: Number of classes; without it ``data.num_classes``, and where that is missing too the largest
-            training label plus one.
-
-    Returns:
-        The training labels.
-
-    Raises:
-        InputError: If something is missing or has the wrong shape or type.
-    """
-    check_graph(data)
-    for name, what in (
-        ("edge_index", "the edges, int64 [2, E]"),
-        ("y", "the classes, int64 [N]"),
-        ("train_mask", "a boolean tensor [N] that is True for training nodes, or their ids"),
-    ):
-        if (edges_of(data) if name == "edge_index" else getattr(data, name, None)) is None:
-            raise InputError(f"data has no {name}: set data.{name} to {what}")
-    y, mask = classes_of(data.y, "y"), data.train_mask
-    if isinstance(mask, Tensor) and mask.dim() == 2:
-        raise InputError(
-            f"train_mask holds {mask.size(1)} splits: choose one, as in data.train_mask = data.train_mask[:, 0]"
-        )
-    x = getattr(data, "x", None)
-    rows = getattr(x, "shape", None)
-    if rows is not None and len(rows) > 0 and rows[0] != y.size(0):
-        raise InputError(f"y must have one entry per node ({rows[0]} rows in x), got {y.size(0)}")
-    if num_classes is None and "num_classes" in data:
-        num_classes = int(data.num_classes)
-    return KnownLabels.from_mask(y, mask, num_classes)
-
-
-def neighbor_entries(
-    edge_index: Tensor, self_loops: bool, edge_weight: Tensor | None = None
-) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Split edge entries (i, j) into centers i and their neighbors j.
-
-    Args:
-        edge_index: The edge entries [2, E].
-        self_loops: Whether self-loops are kept.
-        edge_weight: How often each entry counts [E]; once each without it.
-
-    Returns:
-        Centers and neighbors, int64 [E] each, and their weights, float64 [E] or None.
-    """
-    edge_index = edge_index.to(torch.int64)
-    weights = None if edge_weight is None else edge_weight.to(torch.float64)
-    if not self_loops:
-        edge_index, weights = remove_self_loops(edge_index, weights)
-    return edge_index[0], edge_index[1], weights
-
-
-def degrees(centers: Tensor, num_nodes: int, weights: Tensor | None = None) -> Tensor:
-    """Count the neighbors of each node.
-
-    Args:
-        centers: The center of each entry, int64 [E].
-        num_nodes: Number of nodes.
-        weights: How often each entry counts, float64 [E]; once each without it.
-
-    Returns:
-        The counts, float64 [N]; 1 for a node without neighbors, so that they can divide.
-    """
-    if weights is None:
-        return torch.bincount(centers, minlength=num_nodes).clamp(min=1).to(torch.float64)
-    sums = torch.bincount(centers, weights, minlength=num_nodes)
-    return sums.masked_fill(sums == 0, 1.0)

@@ -14,7 +14,8 @@ from torch_geometric.data.datapipes import functional_transform
 from postel.checks import check_choice, check_number, check_positive
 from postel.errors import InputError
 from postel.labels import KnownLabels
-from postel.smoothers.base import Smoother, known_labels
+from postel.smoothers.base import Smoother
+from postel.smoothers.graph_labels import known_labels
 
 Nodes = Literal["train", "all"]
 

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from postel.datasets.diagnosis.result import Diagnosis
-from postel.pictures import HEAT, PALETTE, heat_ink, new_figure, save
+from postel.pictures import PALETTE, draw_heat_map, new_figure, save
 
 _BLUE, _ORANGE, _GREEN = PALETTE[:3]
 _MOST_NUMBERS = 20
@@ -37,13 +37,8 @@ def _heatmap(axes: Any, diagnosis: Diagnosis) -> None:
     matrix = (diagnosis.training or diagnosis.all_labels).conditional
     labels = "training labels" if diagnosis.training else "all labels"
     names = diagnosis.class_names
-    image = axes.imshow(matrix, cmap=HEAT, vmin=0, vmax=1)
-    if len(matrix) <= _MOST_NUMBERS:
-        size = 9 if len(matrix) <= 10 else 6
-        for row, values in enumerate(matrix):
-            for column, value in enumerate(values):
-                ink = heat_ink(value)
-                axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=ink, fontsize=size)
+    size = 0 if len(matrix) > _MOST_NUMBERS else 9 if len(matrix) <= 10 else 6
+    image = draw_heat_map(axes, matrix, size=size)
     turned = 45 if max(map(len, names)) > 3 else 0
     axes.set_xticks(range(len(names)), names, rotation=turned)
     axes.set_yticks(range(len(names)), names)

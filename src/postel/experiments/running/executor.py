@@ -88,7 +88,7 @@ class _Study:
     ) -> None:
         self.store, self.on_row, self.on_start, self.on_failure = store, on_row, on_start, on_failure
         self.rows: dict[str, Row] = {}
-        self.failed: dict[str, str] = {}
+        self.failed: set[str] = set()
         self.claims: Claims | None = None
         self.deaths: Counter[str] = Counter()
         self.under_way: dict[str, RunSpec] = {}
@@ -164,7 +164,7 @@ class _Study:
     def _fail(self, spec: RunSpec, text: str) -> None:
         if self.store is not None:
             self.store.add_failure(spec, text)
-        self.failed[spec.key] = text
+        self.failed.add(spec.key)
         self.on_failure(spec, text)
 
     def _look(self, missing: list[RunSpec]) -> None:
@@ -177,5 +177,5 @@ class _Study:
         }
         for spec in self.unsettled(missing):
             if spec.key in recent:
-                self.failed[spec.key] = recent[spec.key]
+                self.failed.add(spec.key)
                 self.on_failure(spec, recent[spec.key])

@@ -69,7 +69,6 @@ class Found:
     Args:
         place: The setting that was chosen.
         runs: Its runs in the last rung.
-        finalists: The runs of all settings of the last rung.
         rungs: What each rung did.
         tried: How many settings were tried in all.
         rounds: Whether the runs had pseudo-labels.
@@ -77,7 +76,6 @@ class Found:
 
     place: Place
     runs: Runs
-    finalists: dict[Place, Runs]
     rungs: tuple[Taken, ...]
     tried: int
     rounds: bool
@@ -131,7 +129,7 @@ def climb(
     if not finalists:
         return None
     chosen = choose(finalists)
-    return Found(chosen, finalists[chosen], finalists, tuple(book.taken.values()), len(book.places), rounds)
+    return Found(chosen, finalists[chosen], tuple(book.taken.values()), len(book.places), rounds)
 
 
 class _Book:
@@ -201,5 +199,5 @@ def best_so_far(known: Known) -> Found | None:
             if finalists:
                 chosen = choose(finalists)
                 tried = len({task.place for task in known})
-                return Found(chosen, finalists[chosen], finalists, (), tried, rounds)
+                return Found(chosen, finalists[chosen], (), tried, rounds)
     return None

@@ -12,6 +12,7 @@ from postel.experiments.results import Cell, Failure, Question, Row, cells_of_ro
 from postel.experiments.store.folder import open_results
 from postel.experiments.store.measurements import Measurements
 from postel.experiments.store.sqlite import Store
+from postel.grouping import grouped
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,7 @@ class Reader:
     def __init__(self, store: Store, *, evidence_only: bool = False) -> None:
         self.store = store
         self.cells = [cell for cell in store.cells() if cell.is_evidence or not evidence_only]
-        self._by_topic: dict[str, list[Cell]] = {}
-        for cell in self.cells:
-            self._by_topic.setdefault(cell.question.topic, []).append(cell)
+        self._by_topic = grouped(self.cells, lambda cell: cell.question.topic)
         self.measurements = Measurements(store)
 
     @cached_property

@@ -145,3 +145,12 @@ def means(gains: Sequence[Gain | None]) -> list[float | None]:
         gains: Gains; None where something was not run.
     """
     return [None if gain is None else gain.mean for gain in gains]
+
+
+def above(gains: Sequence[Gain | None]) -> list[bool | None]:
+    """Return whether each gain is above 0.
+
+    Args:
+        gains: Gains; None where something was not run.
+    """
+    return [None if gain is None else gain.mean > 0 for gain in gains]

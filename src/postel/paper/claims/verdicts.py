@@ -1,18 +1,26 @@
-"""The rules by which cells decide a claim: functions of what was found, with a minimum of evidence."""
+"""Claims, and the rules by which cells decide them: functions of what was found, with a minimum of evidence."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from postel.experiments.scores import Gain
+from postel.paper.claims.evidence import Evidence
+from postel.paper.names import dataset_label
 
 Verdict = Literal["holds", "holds in part", "does not hold", "not run"]
 
 #: A share of cells may be this far below the paper's and still be as good.
 SLACK = 0.05
+
+# Rules of several claims, in words.
+SHARE = "our share of cells is the paper's less five points or more; in part: at least half of them"
+GRAPHS = "so on nearly all graphs run (95 %); in part: on at least half"
+CLEAR = "clear and at least half of the paper's gain; in part: clear"
 
 
 @dataclass(frozen=True)
@@ -30,6 +38,37 @@ class Finding:
     ours: str
     run: int
     of: int
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of the paper.
+
+    Args:
+        text: The claim.
+        where: Where it stands in the paper.
+        paper: The paper's number.
+        rule: When it holds, and when in part.
+        judge: What our cells say of it.
+    """
+
+    text: str
+    where: str
+    paper: str
+    rule: str
+    judge: Callable[[Evidence], Finding]
+
+
+def claim(text: str, where: str, paper: str, rule: str) -> Callable[[Callable[[Evidence], Finding]], Claim]:
+    """Return a decorator that makes a claim of the function by which it is judged.
+
+    Args:
+        text: The claim.
+        where: Where it stands in the paper.
+        paper: The paper's number.
+        rule: When it holds, and when in part.
+    """
+    return partial(Claim, text, where, paper, rule)
 
 
 def not_run(run: int, of: int) -> Finding:
@@ -143,3 +182,33 @@ def by_limit(value: float | None, *, holds: float, part: float, told: str, run: 
     if value is None:
         return not_run(run, of)
     return Finding(graded(value <= holds, value <= part), told, run, of)
+
+
+def by_all(found: Sequence[bool], told: str, run: int, of: int) -> Finding:
+    """Judge a claim that is made of several: it holds if all of them are so, in part if one is.
+
+    Args:
+        found: Whether each of them is so.
+        told: Our numbers, in words.
+        run: How many cells were run.
+        of: How many there are.
+
+    Example:
+        >>> by_all([True, False], "+2.0, -1.0", 2, 2).verdict
+        'holds in part'
+    """
+    return Finding(graded(all(found), any(found)), told, run, of)
+
+
+def in_words(values: Mapping[str, float], form: str) -> str:
+    """Return the values of several graphs in words.
+
+    Args:
+        values: The values by dataset.
+        form: How a value is written, as in ``.2f``.
+
+    Example:
+        >>> in_words({"cora": 1.234, "pubmed": -0.5}, "+.1f")
+        'Cora +1.2, PubMed -0.5'
+    """
+    return ", ".join(f"{dataset_label(name)} {value:{form}}" for name, value in values.items())

@@ -6,7 +6,7 @@ from typing import Any
 
 from postel.experiments.results import Cell
 from postel.experiments.store.reader import Reader
-from postel.paper.claims.behavior import conditionals_of, distance
+from postel.paper.claims.few_labels import conditionals_of, distance
 from postel.paper.figures._drawing import draw_class_bars, settings_in_words
 from postel.paper.figures.neighbors import all_label_conditional
 from postel.paper.names import dataset_label

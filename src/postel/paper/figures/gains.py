@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from postel.errors import require_extra
 from postel.experiments.store.reader import Reader
+from postel.grouping import grouped
 from postel.paper.compared import ComparedCell
 from postel.paper.figures._drawing import mark_not_run
 from postel.paper.names import backbone_label, dataset_label
@@ -62,9 +63,7 @@ def gains_figure(pairs: Sequence[ComparedCell]) -> Figure:
         pairs: Methods against one-hot labels, with p-values corrected for their number.
     """
     fair = fair_pairs(pairs)
-    panels: dict[tuple[str, str], list[ComparedCell]] = {}
-    for pair in fair:
-        panels.setdefault(pair.place, []).append(pair)
+    panels = grouped(fair, lambda pair: pair.place)
     methods = [variant for variant in _METHODS if any(pair.variant == variant for pair in fair)]
     if not panels:
         figure = new_figure(7.0, 2.6)

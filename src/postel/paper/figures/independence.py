@@ -15,10 +15,11 @@ from postel.paper.names import dataset_label
 from postel.paper.rendering import Rendering
 from postel.paper.table import Table, numbers, texts
 from postel.paper.target import Target
-from postel.pictures import HEAT, heat_ink, new_figure, write_caption
+from postel.pictures import draw_heat_map, new_figure, write_caption
 
 #: The paper shows this class.
 CLASS = 0
+_TITLES = {"product": "product of marginals", "joint": "joint distribution"}
 
 
 def joint_and_product(dataset: str, data_root: str | None, of_class: int = CLASS) -> dict[str, Any]:
@@ -72,12 +73,11 @@ class FigureIndependence(Target):
                     mark_not_run(axes)
                 part.suptitle(dataset_label(name), fontsize=13)
                 continue
-            top = max(max(map(max, found[kind])) for kind in ("product", "joint"))
-            for axes, kind in zip(panels, ("product", "joint"), strict=True):
-                image = _draw(axes, found[kind], top)
-                axes.set_title(
-                    {"product": "product of marginals", "joint": "joint distribution"}[kind], fontsize=11
-                )
+            top = max(max(map(max, found[kind])) for kind in _TITLES)
+            for axes, (kind, title) in zip(panels, _TITLES.items(), strict=True):
+                image = draw_heat_map(axes, found[kind], top=top, size=10)
+                axes.set(xlabel="class of one neighbor", ylabel="class of another")
+                axes.set_title(title, fontsize=11)
             part.colorbar(image, ax=list(panels), shrink=0.85)
             part.suptitle(f"{dataset_label(name)} (total variation {found['gap']:.3f})", fontsize=13)
             lines += [
@@ -98,16 +98,3 @@ class FigureIndependence(Target):
         )
         note = "Pairs of different neighbors of each class-0 node, all labels; total variation 0: Eq. 2 is exact."
         return Rendering(self.name, Table(self.title, columns, lines, (note,)), figures={"": figure})
-
-
-def _draw(axes: Any, matrix: list[list[float]], top: float) -> Any:
-    image = axes.imshow(matrix, cmap=HEAT, vmin=0, vmax=top)
-    for m, values in enumerate(matrix):
-        for n, value in enumerate(values):
-            ink = heat_ink(value, top)
-            axes.text(n, m, f"{value:.2f}", ha="center", va="center", color=ink, fontsize=10)
-    axes.set_xticks(range(len(matrix)))
-    axes.set_yticks(range(len(matrix)))
-    axes.set_xlabel("class of one neighbor")
-    axes.set_ylabel("class of another")
-    return image

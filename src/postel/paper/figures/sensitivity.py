@@ -8,7 +8,7 @@ from typing import Any
 from postel.experiments.results import Cell
 from postel.experiments.store.reader import Reader
 from postel.paper.figures._drawing import mark_not_run, settings_in_words
-from postel.paper.names import backbone_label, dataset_label
+from postel.paper.names import FOUR_DATASETS, backbone_label, dataset_label
 from postel.paper.rendering import Rendering
 from postel.paper.requests import FIXED, PUBLISHED_NOTE, CellRequest, Options, sweep
 from postel.paper.table import Table, numbers, texts
@@ -30,7 +30,7 @@ class FigureSensitivity(Target):
 
     title = "Test accuracy over alpha and beta, with one-hot labels for comparison"
 
-    datasets = ("cora", "citeseer", "texas", "cornell")
+    datasets = FOUR_DATASETS
     variants = (ONE_HOT, POSTEL)
     budget = FIXED
     published_settings = True

@@ -6,7 +6,15 @@ from dataclasses import replace
 
 from postel.paper.accuracy import GcnTable
 from postel.paper.names import EIGHT_DATASETS
-from postel.paper.variants import LS, ONE_HOT, POSTEL, POSTEL_ONE_ROUND, POSTEL_WITHOUT_IPL, Variant
+from postel.paper.variants import (
+    LS,
+    ONE_HOT,
+    POSTEL,
+    POSTEL_ONE_ROUND,
+    POSTEL_WITHOUT_IPL,
+    POSTEL_WITHOUT_NOISE,
+    POSTEL_WITHOUT_NOISE_IPL,
+)
 
 
 class TableAblation(GcnTable):
@@ -16,10 +24,10 @@ class TableAblation(GcnTable):
     datasets = EIGHT_DATASETS
     variants = (
         replace(ONE_HOT, label="none (one-hot)"),
-        Variant("postel-without-noise-ipl", "PS", "postel", {"beta": 0.0}),
+        POSTEL_WITHOUT_NOISE_IPL,
         # The paper's figures of noise alone are those of its label smoothing row, to the last digit.
         replace(LS, label="UN (LS)"),
-        Variant("postel-without-noise", "PS + IPL", "postel", {"beta": 0.0}, True),
+        POSTEL_WITHOUT_NOISE,
         replace(POSTEL_WITHOUT_IPL, label="PS + UN"),
         replace(POSTEL_ONE_ROUND, label="PS + UN + one round"),
         replace(POSTEL, label="PS + UN + IPL"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from postel.paper.accuracy import GcnTable
 from postel.paper.names import EIGHT_DATASETS
-from postel.paper.variants import ONE_HOT, POSTEL, Variant
+from postel.paper.variants import ONE_HOT, POSTEL, POSTEL_LOCAL, POSTEL_NORMALIZED
 
 
 class TableLikelihood(GcnTable):
@@ -12,10 +12,4 @@ class TableLikelihood(GcnTable):
 
     title = "Test accuracy with other likelihood models"
     datasets = EIGHT_DATASETS
-    variants = (
-        ONE_HOT,
-        Variant("postel-local-1", "PosteL (local-1)", "postel", {"likelihood": "local", "hops": 1}, True),
-        Variant("postel-local-2", "PosteL (local-2)", "postel", {"likelihood": "local", "hops": 2}, True),
-        Variant("postel-normalized", "PosteL (norm.)", "postel", {"likelihood": "normalized"}, True),
-        POSTEL,
-    )
+    variants = (ONE_HOT, *POSTEL_LOCAL, POSTEL_NORMALIZED, POSTEL)

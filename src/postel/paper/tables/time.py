@@ -6,10 +6,11 @@ from typing import Any
 
 from postel.experiments.intervals import bootstrap_interval
 from postel.experiments.store.reader import Reader
+from postel.grouping import grouped
 from postel.paper.names import DATASETS, backbone_label
 from postel.paper.published import published
 from postel.paper.rendering import Rendering
-from postel.paper.requests import FIXED, CellRequest
+from postel.paper.requests import FIXED
 from postel.paper.table import NOT_RUN, Table, numbers, texts
 from postel.paper.target import Target
 from postel.paper.variants import POSTEL_ONE_ROUND, POSTEL_WITHOUT_IPL, SIX
@@ -34,9 +35,7 @@ class TableTime(Target):
         Args:
             reader: The store's reader.
         """
-        groups: dict[tuple[str, str], list[CellRequest]] = {}
-        for request in self.requests:
-            groups.setdefault((request.backbone, request.variant.slug), []).append(request)
+        groups = grouped(self.requests, lambda request: (request.backbone, request.variant.slug))
         rows: list[tuple[Any, ...]] = []
         bases: dict[str, float] = {}
         figures = published("time")
