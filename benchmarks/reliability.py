@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from postel import CalibratedPosteL, load_dataset
-from postel.pictures import PALETTE, new_figure, save
+from postel.pictures import method_color, new_figure, save
 from postel.smoothers.graph_labels import known_labels
 from postel.training.metrics import calibration_error
 
@@ -32,7 +32,8 @@ GRAPHS = (
     ("cora", "limited"),
     ("csbm-heterophilic", "paper"),
 )
-KINDS = {"none": "plain posterior", "exponents": "calibrated"}
+#: The label and the method of each kind of calibration; a method has one color in every picture.
+KINDS = {"none": ("plain posterior", "postel"), "exponents": ("calibrated", "calibrated")}
 
 
 def sure_and_right(dataset: str, kind: str) -> tuple[Tensor, Tensor]:
@@ -71,8 +72,8 @@ def main() -> None:
     figure = new_figure(8.0, 3.8)
     for at, dataset in enumerate(("chameleon", "cora")):
         axes = figure.add_subplot(1, 2, at + 1)
-        axes.plot([0, 1], [0, 1], color="0.7", linewidth=1)
-        for color, (kind, label) in zip(PALETTE, KINDS.items(), strict=False):
+        axes.plot([0, 1], [0, 1], color="0.7", linewidth=1, label="as sure as right")
+        for kind, (label, method) in KINDS.items():
             confidence, hits = sure_and_right(dataset, kind)
             bins = (confidence * BINS).long().clamp(max=BINS - 1)
             number = torch.bincount(bins, minlength=BINS)
@@ -80,10 +81,17 @@ def main() -> None:
             sure = (torch.bincount(bins, confidence, minlength=BINS) / number)[there]
             right = (torch.bincount(bins, hits.double(), minlength=BINS) / number)[there]
             error = calibration_error(confidence, hits)
-            axes.plot(sure, right, "o-", color=color, markersize=4, label=f"{label} (error {error:.0%})")
+            name = f"{label} (error {error:.0%})"
+            axes.plot(sure, right, "o-", color=method_color(method), markersize=4, label=name)
             sure_of, right_for = confidence.mean(), hits.double().mean()
             print(f"{dataset:10} {label:16} sure {sure_of:.3f}, right {right_for:.3f}, error {error:.3f}")
-        axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", title=dataset, xlabel="confidence")
+        axes.set(
+            xlim=(0, 1),
+            ylim=(0, 1),
+            aspect="equal",
+            title=dataset.capitalize(),
+            xlabel="confidence of the posterior",
+        )
         if at == 0:
             axes.set_ylabel("share of training nodes that are right")
         axes.legend(frameon=False, loc="upper left", fontsize=8)

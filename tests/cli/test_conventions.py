@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import typer
 
 from cli.commands import postel
+from postel.cli.app import app
 
 
 @pytest.mark.parametrize("command", [(), ("train",), ("smooth",)], ids=["postel", "train", "smooth"])
@@ -31,3 +33,11 @@ def test_a_misspelled_name_gets_a_hint(tmp_path: Path, arguments: tuple[str, ...
 
 def test_completion_can_be_shown(tmp_path: Path) -> None:
     assert "--show-completion" in postel("-h", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("name", list(typer.main.get_command(app).commands))  # type: ignore[attr-defined]
+def test_paragraphs_of_help_break_where_the_terminal_does(name: str) -> None:
+    command = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
+    for paragraph in command.help.split("\n\n"):
+        first, *others = paragraph.splitlines()
+        assert first and all(line.startswith("Example: ") for line in others)

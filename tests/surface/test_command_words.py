@@ -101,4 +101,4 @@ def test_links_are_taken_as_listed_by_convert_and_smooth_alike() -> None:
     for name in ("convert", "smooth"):
         (option,) = (each for each in COMMANDS[name].params if "--undirected" in each.opts)
         assert option.secondary_opts == ["--directed"] and not option.default
-        assert "as listed, which is the default" in option.help
+        assert "as listed (the default, as in postel" in option.help

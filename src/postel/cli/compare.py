@@ -52,14 +52,14 @@ def compare(
     workers: options.Workers = 2,
     store: options.Store = Path("postel.sqlite"),
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Show the comparison in this .html, .png or .svg file.")
+        Path | None, typer.Option("--out", "-o", help="Write the comparison to this .html, .png or .svg file.")
     ] = None,
     overwrite: options.Overwrite = False,
     scheduler: options.Scheduler = None,
     data_root: options.DataRoot = None,
     as_json: options.Json = False,
 ) -> None:
-    """Compare soft-label methods over splits of one dataset, at the same settings.
+    """Compare soft-label methods on one graph over several splits, at the same settings.
 
     Every run is stored as it finishes: after an interruption the same command continues where it stopped.
 

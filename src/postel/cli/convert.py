@@ -20,31 +20,31 @@ Files = Annotated[
         metavar="EDGES NODES GRAPH_FILE",
         help="Edge list with a source and a target column, node table with a node, a label and feature columns "
         "(.csv, .tsv, .txt or .parquet), and the graph file to write (.npz). An .npz file of the "
-        "heterophilous-graphs collection stands for edge list and node table.",
+        "heterophilous-graphs collection takes the place of both tables.",
     ),
 ]
 Source = Annotated[str, typer.Option(help="Column of the edge list where a link starts.")]
 Target = Annotated[str, typer.Option(help="Column of the edge list where a link ends.")]
-Node = Annotated[str, typer.Option(help="Column of the node table with the name of the node.")]
-Label = Annotated[str, typer.Option(help="Column of the node table with the class; empty where it is not known.")]
+Node = Annotated[str, typer.Option(help="Column of the node table with the node's id.")]
+Label = Annotated[str, typer.Option(help="Column of the node table with the class; empty if unknown.")]
 Split = Annotated[
     str,
     typer.Option(
-        help="Column of the node table that says train, val, test or nothing, if any; several splits are in "
+        help="Column of the node table, if any, that says train, val, test or nothing; several splits go in "
         "split0, split1 and so on."
     ),
 ]
 EdgeWeight = Annotated[
     str | None,
     typer.Option(
-        help="Column of the edge list with the weight of the link, if any: methods count by it with "
+        help="Column of the edge list with the link's weight, if any; methods use it with "
         "edge_weight=true, as in -m postel:edge_weight=true.",
     ),
 ]
 SplitTable = Annotated[
     Path | None,
     typer.Option(
-        help="Table of splits instead: node and such columns, or node, split (its number) and part.",
+        help="Separate table of splits: node and such columns, or node, split (its number) and part.",
     ),
 ]
 Separator = Annotated[str | None, typer.Option(help=SEPARATOR_HELP)]
@@ -52,8 +52,8 @@ Undirected = Annotated[
     bool | None,
     typer.Option(
         "--undirected/--directed",
-        help="Let links go both ways, repeated ones merged and their weights added up, or keep them as listed, "
-        "which is the default as in postel smooth. The collection's graphs go both ways by default.",
+        help="Make links go both ways, with repeated links merged and their weights added up, or keep them as "
+        "listed (the default, as in postel smooth). Links of a collection's graph go both ways by default.",
     ),
 ]
 

@@ -31,13 +31,13 @@ INTRODUCTION = (
 
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("demo/report.html"),
-    splits: Annotated[int, typer.Option("--splits", help="Splits of each graph.", min=2)] = 5,
+    splits: Annotated[int, typer.Option("--splits", help="Number of splits of each graph.", min=2)] = 5,
     max_epochs: options.MaxEpochs = 1000,
     workers: options.Workers = 2,
     data_root: options.DataRoot = None,
     show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
-    """Compare soft labels on real CiteSeer and on a heterophilic graph, in a table and a page to look at.
+    """Compare soft labels on CiteSeer and on a heterophilic graph, in a table and on an HTML page.
 
     Example: postel demo --splits 3
     """

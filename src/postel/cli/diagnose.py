@@ -26,7 +26,7 @@ SelfLoops = Annotated[
 ]
 Plot = Annotated[
     Path | None,
-    typer.Option("--plot", help="Draw the diagnosis into this file (.png or .svg)."),
+    typer.Option("--plot", help="Draw the diagnosis to this file (.png or .svg)."),
 ]
 
 
@@ -41,7 +41,7 @@ def diagnose(
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
-    """Tell what a graph and its labels are like, what to expect of posterior smoothing, and what to try first.
+    """Describe a graph and its labels, say what to expect of posterior smoothing, and what to try first.
 
     Homophily and the like use all labels; prior, conditional and posterior use training labels only.
 
@@ -127,7 +127,7 @@ def _print(found: Diagnosis) -> None:
 def _print_advice(found: Diagnosis, graph: str, data_root: str | None) -> None:
     if found.advice.warning is not None:
         out.print(Text.assemble(("Beware", "bold"), f": {found.advice.warning}"), soft_wrap=True)
-    out.print(Text.assemble(("Try first", "bold"), ":"))
+    out.print(Text.assemble(("Try first", "bold"), ", since only a comparison tells whether your network gains:"))
     out.print(f"    {_command(found, graph, data_root)}", soft_wrap=True)
 
 

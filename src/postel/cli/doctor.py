@@ -47,13 +47,13 @@ class Finding:
 
 
 def doctor(
-    store: Annotated[Path, typer.Option("--store", help="SQLite file of results to look at.")] = Path(
+    store: Annotated[Path, typer.Option("--store", help="SQLite file of results to check.")] = Path(
         "postel.sqlite"
     ),
     data_root: options.DataRoot = None,
     as_json: options.Json = False,
 ) -> None:
-    """Tell what is installed and available, whether it works, and what to do where something is missing.
+    """Show what is installed, whether it works, and what to do about what is missing.
 
     Nothing is downloaded or changed. The exit code is 0 when the core works, 1 when it does not.
 

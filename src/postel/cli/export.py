@@ -16,13 +16,15 @@ from postel.errors import InputError
 def export(
     out: Annotated[
         Path,
-        typer.Argument(help="A folder for everything, or a .csv or .parquet file for the runs alone."),
+        typer.Argument(
+            metavar="OUT", help="A folder for everything, or a .csv or .parquet file for the runs alone."
+        ),
     ],
     store: options.Results = Path("postel.sqlite"),
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
 ) -> None:
-    """Write what a store holds as files for spreadsheets, data frames and repositories.
+    """Write the contents of a store as files for spreadsheets, data frames and repositories.
 
     A file has one line per run. A folder also has what postel reproduce --render-only and postel report need to
     make every table, figure and page again, small enough to be committed: pass it to them as --store. It can be

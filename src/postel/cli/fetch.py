@@ -10,8 +10,10 @@ from postel.cli.console import notes, print_json, print_table
 from postel.cli.options import DataRoot, Json
 from postel.errors import InputError
 
-Names = Annotated[list[str], typer.Argument(help="Datasets by name, or 'paper' for the ten of the paper.")]
-Force = Annotated[bool, typer.Option("--force", help="Ignore the copy in the cache and write it again.")]
+Names = Annotated[
+    list[str], typer.Argument(metavar="DATASET", help="Datasets by name, or 'paper' for the ten of the paper.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Ignore a cached copy and write it again.")]
 
 
 def fetch(names: Names, data_root: DataRoot = None, force: Force = False, json: Json = False) -> None:

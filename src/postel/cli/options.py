@@ -18,7 +18,7 @@ _complete_method = words.completion([*registry.SMOOTHERS, *registry.FORMS, *regi
 
 DataRoot = Annotated[
     str | None,
-    typer.Option("--data-root", envvar="POSTEL_DATA", help="Folder of graph files to look in first."),
+    typer.Option("--data-root", envvar="POSTEL_DATA", help="Folder of graph files to search first."),
 ]
 _GRAPH = typer.Argument(
     metavar="GRAPH", help="A dataset's name or the path of a graph file.", autocompletion=words.complete_graph
@@ -30,7 +30,7 @@ Method = Annotated[
     typer.Option(
         "--method",
         "-m",
-        help=f"A soft-label method, as in postel:alpha=0.6,beta=0.8: {_METHODS}.",
+        help=f"A soft-label method, as in postel:alpha=0.6: {_METHODS}.",
         autocompletion=_complete_method,
     ),
 ]
@@ -39,7 +39,7 @@ Methods = Annotated[
     typer.Option(
         "--method",
         "-m",
-        help=f"Methods, by comma or repeated, as in -m ls,postel:alpha=0.6: {_METHODS}.",
+        help=f"Methods, separated by commas or repeated, as in -m ls,postel:alpha=0.6: {_METHODS}.",
         autocompletion=_complete_method,
     ),
 ]
@@ -51,9 +51,14 @@ BackboneArgs = Annotated[
         help="A hyper-parameter of the network, as in --set hidden=32; may be repeated.",
     ),
 ]
-Protocol = Annotated[str, words.choice(registry.PROTOCOLS, "--protocol", help="How nodes are split.")]
+Protocol = Annotated[str, words.choice(registry.PROTOCOLS, "--protocol", help="How nodes are split into sets.")]
 Recipe = Annotated[
-    str, words.choice(registry.RECIPES, "--recipe", help="The graph as in the paper, or the sound one.")
+    str,
+    words.choice(
+        registry.RECIPES,
+        "--recipe",
+        help="Edges as in the paper, or symmetric without self-loops and repetitions.",
+    ),
 ]
 Lr = Annotated[float, typer.Option("--lr", help="Learning rate.")]
 WeightDecay = Annotated[float, typer.Option("--weight-decay", help="Weight decay.")]
@@ -61,28 +66,32 @@ SearchSplits = Annotated[
     int | None,
     typer.Option(
         "--search-splits",
-        help="On how many of them settings are compared at most; all of them by default.",
+        help="Compare settings on at most this many splits; on all of them by default.",
         min=1,
     ),
 ]
-MaxEpochs = Annotated[int, typer.Option("--max-epochs", help="Epochs at most.")]
+MaxEpochs = Annotated[int, typer.Option("--max-epochs", help="Maximum number of epochs.")]
 Stopping = Annotated[
     str,
     words.choice(
-        registry.STOP_RULES, "--stopping", help="The stop rule: the field's code's, or the paper's text's."
+        registry.STOP_RULES,
+        "--stopping",
+        help="Stop when the validation loss is above its mean over the last 200 epochs, as published code does, "
+        "or after 200 epochs without improvement, as the paper says.",
     ),
 ]
 PseudoLabels = Annotated[
     str,
     typer.Option(
-        "--pseudo-labels", help="yes (until the validation loss stops falling), no, or a number of rounds."
+        "--pseudo-labels",
+        help="Rounds of pseudo-labels: yes (until the validation loss stops falling), no, or a number.",
     ),
 ]
-Splits = Annotated[int, typer.Option("--splits", help="How many splits, from split 0 on.", min=1)]
-Workers = Annotated[int, typer.Option("--workers", "-w", help="Processes, of one thread each.", min=1)]
-Store = Annotated[Path, typer.Option("--store", help="SQLite file that keeps the rows.")]
+Splits = Annotated[int, typer.Option("--splits", help="Number of splits, starting with split 0.", min=1)]
+Workers = Annotated[int, typer.Option("--workers", "-w", help="Number of processes, with one thread each.", min=1)]
+Store = Annotated[Path, typer.Option("--store", help="SQLite file that stores the runs.")]
 Results = Annotated[
-    Path, typer.Option("--store", help="SQLite file that keeps the rows, or a folder of exported ones.")
+    Path, typer.Option("--store", help="SQLite file that stores the runs, or a folder that postel export wrote.")
 ]
 Storage = Annotated[
     str | None,
@@ -96,15 +105,15 @@ Scheduler = Annotated[
     str | None,
     typer.Option(
         "--scheduler",
-        help="Run on the Dask cluster with this scheduler, as tcp://host:8786, instead of processes here.",
+        help="Run on the Dask cluster with this scheduler, as in tcp://host:8786, instead of in local processes.",
     ),
 ]
-Device = Annotated[str, typer.Option("--device", help="The torch device, as cpu, cuda or cuda:1.")]
+Device = Annotated[str, typer.Option("--device", help="The torch device, such as cpu, cuda or cuda:1.")]
 BatchSize = Annotated[
     int | None,
     typer.Option(
         "--batch-size",
-        help="Training nodes in a step, each with 15 and 10 sampled neighbors; all of the graph without it.",
+        help="Training nodes per step, with 15 and 10 sampled neighbors at one and two hops; by default all.",
         min=1,
         show_default=False,
     ),
@@ -112,17 +121,19 @@ BatchSize = Annotated[
 Metric = Annotated[
     str,
     words.choice(
-        get_args(settings.Metric), "--metric", help="What settings and methods are chosen by, on validation nodes."
+        get_args(settings.Metric),
+        "--metric",
+        help="The score on validation nodes that chooses settings and methods.",
     ),
 ]
 Overwrite = Annotated[
     bool,
-    typer.Option("--overwrite", help="Replace what is there, if this command could have written it."),
+    typer.Option("--overwrite", help="Replace existing output, if this command could have written it."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of a table.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
-SEPARATOR_HELP = "Between the fields of text files; a comma, or a tab for .tsv and for .txt that has tabs."
+SEPARATOR_HELP = "Field separator of text files; by default a comma, or a tab in .tsv and in .txt with tabs."
 
 
 def tell_unused_storage(storage: str | None) -> None:

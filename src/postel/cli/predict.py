@@ -38,7 +38,7 @@ def predict(
     data_root: options.DataRoot = None,
     as_json: options.Json = False,
 ) -> None:
-    """Predict the class of every node of a graph with a model that was trained before.
+    """Predict the class of every node of a graph with a saved model.
 
     The graph needs no labels and no splits, but the features that the model was trained on.
 

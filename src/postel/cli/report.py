@@ -24,7 +24,7 @@ def report(
     ),
     figures: Annotated[
         Path | None,
-        typer.Option("--figures", help="Folder with .svg and .png figures to put into it."),
+        typer.Option("--figures", help="Folder with .svg and .png figures to include."),
     ] = None,
     title: Annotated[str, typer.Option("--title", help="The title of the page.")] = (
         "Soft labels: report of a study"
@@ -33,7 +33,7 @@ def report(
     show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Write one HTML file that shows everything that a store holds, beside the paper's numbers.
+    """Write one HTML file with everything that is in a store, beside the paper's numbers.
 
     The file needs no network and no other file. Nothing is run, and the store is left as it is.
 

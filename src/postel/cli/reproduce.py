@@ -31,17 +31,17 @@ def reproduce(
     context: typer.Context,
     name: Annotated[
         str | None,
-        typer.Argument(help="A table or figure, as in table-main; without it, all are listed."),
+        typer.Argument(metavar="NAME", help="A table or figure, such as table-main; if left out, all are listed."),
     ] = None,
     datasets: Annotated[
-        ListOption, typer.Option("--dataset", "-d", help="Datasets, by comma or repeated.")
+        ListOption, typer.Option("--dataset", "-d", help="Datasets, separated by commas or repeated.")
     ] = None,
     backbones: Annotated[
         ListOption,
         typer.Option(
             "--backbone",
             "-b",
-            help=f"Networks, by comma or repeated: {', '.join(registry.BACKBONES)}.",
+            help=f"Networks, separated by commas or repeated: {', '.join(registry.BACKBONES)}.",
             autocompletion=words.completion(registry.BACKBONES),
         ),
     ] = None,
@@ -55,13 +55,13 @@ def reproduce(
         str | None,
         typer.Option(
             "--budget",
-            help="Search for each cell: 400 (trainings), 30m (minutes), standard (rungs of full size), grid, or "
+            help="Search for each cell: 400 (trainings), 30m (minutes), standard (full-size rungs), grid, or "
             "fixed (none). Without it standard for tables of accuracy, fixed for figures and times.",
         ),
     ] = None,
     max_epochs: Annotated[
         int | None,
-        typer.Option("--max-epochs", help="Epochs at most; 1000 by default.", min=1),
+        typer.Option("--max-epochs", help="Maximum number of epochs; 1000 by default.", min=1),
     ] = None,
     workers: options.Workers = 2,
     scheduler: options.Scheduler = None,
@@ -73,10 +73,10 @@ def reproduce(
     overwrite: options.Overwrite = False,
     data_root: options.DataRoot = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be run and how long it takes, and run nothing.")
+        bool, typer.Option("--dry-run", help="Say what would be run and how long it would take, and run nothing.")
     ] = False,
     render_only: Annotated[
-        bool, typer.Option("--render-only", help="Make it from what the store has, and run nothing.")
+        bool, typer.Option("--render-only", help="Use what is in the store, and run nothing.")
     ] = False,
     as_json: options.Json = False,
 ) -> None:

@@ -31,50 +31,60 @@ Method = Annotated[
     _method_choice(
         ("postel", "calibrated"),
         "--method",
-        help="Posterior smoothing as in the paper, or calibrated, which is ours.",
+        help="Posterior smoothing as in the paper, or our calibrated form.",
     ),
 ]
 Likelihood = Annotated[
-    str, _method_choice(("edge", "normalized"), "--likelihood", help="What the conditional counts.")
+    str, _method_choice(("edge", "normalized"), "--likelihood", help="Weigh edges equally, or nodes.")
 ]
-Noise = Annotated[str, _method_choice(("uniform", "off-target"), "--noise", help="Where noise goes.")]
+Noise = Annotated[
+    str,
+    _method_choice(
+        ("uniform", "off-target"), "--noise", help="Noise on all classes, or on all but the node's own."
+    ),
+]
 Isolated = Annotated[
     str,
     _method_choice(
-        ("prior", "one-hot"), "--isolated", help="The posterior of a training node without labelled neighbors."
+        ("prior", "one-hot"),
+        "--isolated",
+        help="What replaces the posterior of a training node without labelled neighbors.",
     ),
 ]
-Centers = Annotated[str, _method_choice(("labelled", "train"), "--centers", help="Centers of the conditional.")]
+Centers = Annotated[
+    str,
+    _method_choice(
+        ("labelled", "train"), "--centers", help="Nodes whose neighbors are counted for the conditional."
+    ),
+]
 Calibration = Annotated[
-    str, _method_choice(_CALIBRATIONS, "--calibration", help="Of calibrated: how its confidence is fitted.")
+    str, _method_choice(_CALIBRATIONS, "--calibration", help="Calibrated only: how confidence is fitted.")
 ]
 Flow = Annotated[
     str,
     _tables_choice(
-        _FLOWS, "--flow", help="The neighbors of a node where rows count one way: its sources, or its targets."
+        _FLOWS, "--flow", help="Which nodes are neighbors if rows count one way: a node's sources, or its targets."
     ),
 ]
-Nodes = Annotated[str, _tables_choice(("train", "all"), "--nodes", help="Rows to write.")]
-IdType = Annotated[str, _tables_choice(("auto", "integer", "string"), "--id-type", help="Node ids.")]
-Engine = Annotated[str, choice(_ENGINES, "--engine", help="Where it is computed.", rich_help_panel="Engine")]
+Nodes = Annotated[str, _tables_choice(("train", "all"), "--nodes", help="Nodes to write: training nodes, or all.")]
+IdType = Annotated[str, _tables_choice(("auto", "integer", "string"), "--id-type", help="Type of node ids.")]
+Engine = Annotated[str, choice(_ENGINES, "--engine", help="What computes the labels.", rich_help_panel="Engine")]
 SparkConf = Annotated[list[str] | None, _engine("--spark-conf", help="NAME=VALUE for Spark; may be repeated.")]
-TempDir = Annotated[Path | None, _engine(help="Folder for temporary data, removed at the end.")]
+TempDir = Annotated[Path | None, _engine(help="Folder for temporary data, which is removed at the end.")]
 
 
 def smooth(
     edges: str = typer.Option(..., help="Edge table: Parquet or CSV; a file, a glob or a folder."),
     labels: str = typer.Option(..., help="Label table: the training nodes and their labels."),
-    out_path: str = typer.Option(
-        ..., "--out", "-o", help="Parquet to write: a file, or a folder with engine spark."
-    ),
+    out_path: str = typer.Option(..., "--out", "-o", help="Parquet file to write; with engine spark, a folder."),
     pseudo_labels: str | None = typer.Option(
         None,
-        help="Labels that a model gave to further nodes; calibrated also takes probabilities, as predict writes.",
+        help="Labels that a model predicted for other nodes; for calibrated also probabilities (postel predict).",
     ),
     method: Method = "postel",
     alpha: float | None = _method(
         None,
-        help=f"Weight of the posterior against the one-hot label: {Default.alpha}, calibrated {Calibrated.alpha}.",
+        help=f"Weight of the posterior, not the one-hot label; {Default.alpha}, calibrated {Calibrated.alpha}.",
     ),
     beta: float = _method(Default.beta, help="Weight of the uniform noise."),
     likelihood: Likelihood = Default.likelihood,
@@ -84,7 +94,7 @@ def smooth(
     self_loops: bool = _method(Default.self_loops, help="Count a self-loop as a neighbor."),
     calibration: Calibration = Calibrated.calibration,
     leave_one_out: bool = _method(
-        Calibrated.leave_one_out, help="Of calibrated: leave a node's own label out of its posterior."
+        Calibrated.leave_one_out, help="Calibrated only: leave a node's own label out of its posterior."
     ),
     num_classes: int | None = _method(
         Default.num_classes, help="Number of classes, if the last ones have no label."
@@ -92,7 +102,7 @@ def smooth(
     undirected: bool = _tables(
         False,
         "--undirected/--directed",
-        help="Count each row of edges both ways, or as listed, which is the default as in postel convert.",
+        help="Count each row of edges both ways, or as listed (the default, as in postel convert).",
     ),
     flow: Flow = "source_to_target",
     nodes: Nodes = "train",
@@ -105,16 +115,16 @@ def smooth(
     tables: bool = typer.Option(False, help="Write prior and conditional beside the output as JSON."),
     overwrite: Overwrite = False,
     engine: Engine = "auto",
-    memory_limit: str = _engine("2GB", help="Memory of DuckDB or of local Spark."),
-    threads: int | None = _engine(None, help="Threads of DuckDB."),
-    master: str | None = _engine(None, help="Spark master, as spark://HOST:7077."),
+    memory_limit: str = _engine("2GB", help="Memory limit of DuckDB or local Spark."),
+    threads: int | None = _engine(None, help="Number of threads of DuckDB."),
+    master: str | None = _engine(None, help="Spark master, as in spark://HOST:7077."),
     spark_conf: SparkConf = None,
     temp_dir: TempDir = None,
     as_json: Json = False,
 ) -> None:
     """Turn an edge table and a label table into a Parquet table of soft labels, at any size.
 
-    Example: [bold]postel smooth --edges edges/ --labels train.csv --out soft.parquet --undirected[/bold]
+    Example: postel smooth --edges edges/ --labels train.csv --out soft.parquet --undirected
     """
     from rich.progress import TimeElapsedColumn
 

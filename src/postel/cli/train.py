@@ -38,21 +38,21 @@ def train(
         Path | None,
         typer.Option(
             "--from",
-            help="Repeat this run: a run.json, a model's folder, or with --key a store or exported rows.",
+            help="Repeat this run: a run.json or a model's folder, or, with --key, a store or exported rows.",
         ),
     ] = None,
     key: Annotated[str | None, typer.Option("--key", help="The run in the store that --from names.")] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", help="Folder for the model and run.json, all that it takes to repeat the run."
+            "--out", "-o", help="Folder for the model and run.json, which is all it takes to repeat the run."
         ),
     ] = None,
     overwrite: options.Overwrite = False,
     data_root: options.DataRoot = None,
     as_json: options.Json = False,
 ) -> None:
-    """Train one model on one split, and keep it if --out names a folder.
+    """Train one model on one split, and save it if --out is given.
 
     Example: postel train citeseer --method postel:alpha=0.8,beta=0.4 --lr 0.05 --out model
     Example: postel train --from model/run.json

@@ -24,8 +24,8 @@ def tune(
         str,
         typer.Option(
             "--budget",
-            help="For each method: trainings (200), minutes (30m), rungs of full size (standard), the full grid "
-            "(grid) or no search (fixed).",
+            help="For each method: a number of trainings (200) or minutes (30m), full-size rungs (standard), the "
+            "full grid (grid) or no search (fixed).",
         ),
     ] = "200",
     splits: options.Splits = 10,
@@ -54,12 +54,13 @@ def tune(
     data_root: options.DataRoot = None,
     as_json: options.Json = False,
 ) -> None:
-    """Search for the best setting of methods on one dataset, each with the same budget, on validation nodes only.
+    """Search the best setting of each method on one graph, with equal budgets and on validation nodes only.
 
-    One-hot labels always take part, and what a method carries, as in postel:beta=0.4, is not searched; without
-    --method it is postel. Settings of network and method are tried together, first spread evenly, then where they
-    promise most; the better ones are compared on more splits, with pseudo-labels, and finally on all splits. Soft
-    labels are recommended only where they beat one-hot labels by more than the standard error of the difference.
+    One-hot labels always take part; without --method they are compared with postel. A value that a method is
+    given, as in postel:beta=0.4, is not searched. Settings of network and method are tried together, spread evenly
+    at first and then where they promise most. The better ones are compared on more splits, with pseudo-labels, and
+    finally on all splits. Soft labels are recommended only where they beat one-hot labels by more than the
+    standard error of the difference.
 
     Every run is stored as it finishes: after an interruption the same command continues where it stopped.
 

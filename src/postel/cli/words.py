@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -146,7 +147,17 @@ def listed(texts: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 class Command(TyperCommand):
-    """A command that also takes the spellings of earlier versions."""
+    """A command that also takes the spellings of earlier versions, and whose help fits any width."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Make the command, with one line per paragraph of its help.
+
+        Args:
+            *args: What typer gives to a command.
+            **kwargs: The same, by name.
+        """
+        super().__init__(*args, **kwargs)
+        self.help = join_lines(self.help or "")
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments, old spellings turned into present ones.
@@ -160,6 +171,22 @@ class Command(TyperCommand):
         """
         there = {name for parameter in self.params for name in (*parameter.opts, *parameter.secondary_opts)}
         return super().parse_args(ctx, present_spellings(args, there))
+
+
+def join_lines(text: str) -> str:
+    r"""Join the lines of each paragraph, so that a terminal breaks them where it is full; examples stay apart.
+
+    Args:
+        text: The text, with the line breaks of a docstring.
+
+    Returns:
+        The text with one line per paragraph and per example.
+
+    Example:
+        >>> join_lines("One\ntwo.\n\nExample: a\nExample: b")
+        'One two.\n\nExample: a\nExample: b'
+    """
+    return re.sub(r"(?<!\n)\n(?!\n|Example:)", " ", text)
 
 
 def present_spellings(args: Sequence[str], options: set[str]) -> list[str]:

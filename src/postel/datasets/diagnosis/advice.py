@@ -16,7 +16,7 @@ class Advice:
 
     Args:
         methods: The methods to compare, as commands write them; one-hot labels are always among them.
-        warning: Where soft labels did harm in our study and why, in a sentence; None where they did not.
+        warning: Where soft labels did harm in our first study and why, in a sentence; None where they did not.
     """
 
     methods: list[str]
@@ -59,8 +59,9 @@ def advise(
         )
         return Advice(
             ["one_hot", "calibrated", "postel:alpha=0.3,isolated=one-hot"],
-            f"{reason}. With labels as few as that PosteL at its usual settings cost accuracy against one-hot "
-            "labels in our study (postel reproduce table-limited-labels): keep alpha small, or one-hot labels.",
+            f"{reason}. With this few labels PosteL cost accuracy against one-hot labels on Cora and CiteSeer in "
+            "our first study, whose search was small (postel reproduce table-limited-labels): keep alpha small, "
+            "or keep one-hot labels.",
         )
     weak = score is not None and score - constant_score < TELLING
     if contrast < NEARLY_EQUAL or weak:

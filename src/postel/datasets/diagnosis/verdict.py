@@ -71,7 +71,10 @@ def verdict(
 def _how(homophily: float) -> str:
     if homophily > MOSTLY:
         return "mostly by sharing it"
-    return "though most have another, so that averaging neighbors' labels misleads where the posterior does not"
+    return (
+        "though most neighbors are of another class, so that averaging their labels misleads where the posterior "
+        "does not"
+    )
 
 
 def what_exponents_say(exponents: Exponents, with_neighbors: bool = True) -> str:
