@@ -7,7 +7,8 @@ import math
 import pytest
 import torch
 
-from postel.graph.bernoulli import dropout, keep_bits
+from postel.graph import bernoulli
+from postel.graph.bernoulli import drawn_ahead, dropout, keep_bits, keep_mask
 from postel.training import seeded
 
 RATES = [0.1, 0.25, 0.3, 0.5, 0.7, 0.9, 0.999]
@@ -67,3 +68,36 @@ def test_bits_come_from_the_seed():
         with seeded(seed):
             draws.append(keep_bits(1000, 0.3)[0])
     assert torch.equal(draws[0], draws[1]) and not torch.equal(draws[0], draws[2])
+
+
+@pytest.mark.parametrize("keep", [0.5, 0.3, 1.0])
+@pytest.mark.parametrize("shape", [(8, 8), (7, 11)])
+def test_masks_drawn_ahead_are_those_of_single_draws(keep, shape, monkeypatch):
+    monkeypatch.setattr(bernoulli, "AHEAD", 4 * math.prod(shape))
+    with seeded(0):
+        single = [keep_mask(shape, keep) for _ in range(10)]
+    with seeded(0), drawn_ahead():
+        ahead = [keep_mask(shape, keep) for _ in range(10)]
+    for (mask, probability), (own, own_probability) in zip(single, ahead, strict=True):
+        assert mask.shape == own.shape and torch.equal(mask, own) and probability == own_probability
+    assert keep == 1.0 or not torch.equal(ahead[0][0], ahead[1][0])
+
+
+def test_another_shape_or_rate_gets_masks_of_its_own():
+    with seeded(0), drawn_ahead():
+        keep_mask((2, 3), 0.5)
+        assert keep_mask((3, 2), 0.5)[0].shape == (3, 2)
+        mask, probability = keep_mask((300, 20), 0.25)
+    assert probability == 0.25 and 0.2 < mask.mean().item() < 0.3
+
+
+def test_a_block_within_another_can_draw_one_by_one():
+    with seeded(0):
+        expected = [keep_mask((4, 4), 0.5)[0] for _ in range(2)]
+    with seeded(0), drawn_ahead(), drawn_ahead(False):
+        keep_mask((4, 4), 0.5)
+        assert torch.equal(keep_mask((4, 4), 0.5)[0], expected[1])
+        after = torch.rand(3)
+    with seeded(0):
+        keep_mask((4, 4), 0.5), keep_mask((4, 4), 0.5)
+        assert torch.equal(torch.rand(3), after)

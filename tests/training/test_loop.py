@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 
 from postel.backbones import BACKBONES, make_backbone
 from postel.errors import InputError
-from postel.graph import prepare
+from postel.graph import bernoulli, prepare
 from postel.training import Settings, SoftTargets, Watch, seeded, train
 
 NODES, FEATURES, CLASSES = 60, 10, 3
@@ -37,11 +37,11 @@ def _objective(sets):
     return SoftTargets(index, F.one_hot(classes, CLASSES).double())
 
 
-def _run(name="gcn", seed=0, sets=None, **settings):
+def _run(name="gcn", seed=0, sets=None, network=None, **settings):
     graph, own = _problem()
     sets = sets or own
     values = {"max_epochs": 30, **settings}
-    make = lambda: make_backbone(name, FEATURES, CLASSES)  # noqa: E731
+    make = lambda: make_backbone(name, FEATURES, CLASSES, **network or {})  # noqa: E731
     return train(make, graph, _objective(sets), Watch(sets, NODES), Settings(**values), seed=seed)
 
 
@@ -58,6 +58,18 @@ def _digest(outcome) -> str:
 def test_same_seed_same_bytes_other_seed_other_bytes(name):
     first, again, other = _run(name), _run(name), _run(name, seed=1)
     assert _digest(first) == _digest(again) != _digest(other)
+
+
+@pytest.mark.parametrize("network", [{}, {"num_layers": 3, "dropout": 0.3}])
+@pytest.mark.parametrize("name", ["gcn", "chebnet"])
+def test_masks_drawn_ahead_are_fewer_draws_and_the_same_bytes(name, network, monkeypatch):
+    draws, draw = [], bernoulli._draw
+    monkeypatch.setattr(bernoulli, "_draw", lambda *arguments: draws.append(arguments) or draw(*arguments))
+    ahead, blocks = _run(name, network=network), len(draws)
+    monkeypatch.setattr(type(ahead.backbone), "masks_alike", False)
+    single = _run(name, network=network)
+    assert _digest(ahead) == _digest(single)
+    assert 0 < blocks < single.epochs <= len(draws) - blocks
 
 
 def test_same_bytes_in_another_process():

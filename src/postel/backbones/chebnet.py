@@ -34,6 +34,7 @@ class ChebNet(TracedBackbone):
     """
 
     name = "chebnet"
+    masks_alike = True
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from postel.graph import SparseMatrix
-from postel.graph.bernoulli import keep_bits
+from postel.graph.bernoulli import keep_mask
 from postel.graph.sparse import csr_product
 from postel.graph.tracing import Back
 
@@ -101,19 +101,20 @@ def traced_norm(x: Tensor, norm: Any, p: float = 0.0) -> tuple[Tensor, Back]:
         >>> traced_norm(x, torch.nn.LayerNorm(2))[0].round(decimals=3).tolist()
         [[-1.0, 1.0]]
     """
-    weight, bias, bits, scale = norm.weight, norm.bias, None, 1.0
+    weight, bias, mask, scale = norm.weight, norm.bias, None, 1.0
     if p > 0.0:
-        bits, keep = keep_bits(x.numel(), 1.0 - p, x.device)
-        bits, scale = bits.view(x.shape), 1.0 / keep
+        # As floats at once: a product with bytes makes floats of them first, here and again on the way back.
+        mask, keep = keep_mask(x.shape, 1.0 - p, x.device)
+        scale = 1.0 / keep
         # Scaling the norm's weights scales its output.
         weight, bias = weight * scale, bias * scale
     out, mean, rstd = torch.native_layer_norm(x, norm.normalized_shape, weight, bias, norm.eps)
-    if bits is not None:
-        out.mul_(bits)
+    if mask is not None:
+        out.mul_(mask)
 
     def back(grad: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        if bits is not None:
-            grad.mul_(bits)
+        if mask is not None:
+            grad.mul_(mask)
         x_grad, weight_grad, bias_grad = torch.ops.aten.native_layer_norm_backward(
             grad, x, norm.normalized_shape, mean, rstd, weight, bias, [True, True, True]
         )

@@ -31,6 +31,7 @@ class GCN(TracedBackbone):
     """
 
     name = "gcn"
+    masks_alike = True
 
     def __init__(
         self, in_channels: int, out_channels: int, *, hidden: int = 64, num_layers: int = 2, dropout: float = 0.5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -22,6 +23,9 @@ class TracedBackbone(Backbone):
         in_channels: Number of features per node.
         out_channels: Number of classes.
     """
+
+    #: Whether all that a step draws are dropout masks of one shape and one rate, which can be drawn ahead.
+    masks_alike: ClassVar[bool] = False
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__(in_channels, out_channels)

@@ -12,6 +12,7 @@ from postel.backbones import Backbone
 from postel.backbones.traced import TracedBackbone
 from postel.errors import require_extra
 from postel.graph import Graph
+from postel.graph.bernoulli import drawn_ahead
 from postel.training.adam import Adam
 from postel.training.metrics import Watch
 from postel.training.objective import Objective, has_own_gradient, loss_and_gradient
@@ -64,7 +65,7 @@ def train(
         optimizer = _adam(backbone, objective, settings)
         tracker = Tracker(backbone, watch, settings)
         shared = None
-        with torch.inference_mode(not _needs_autograd(backbone, objective)), torch.no_grad():
+        with _epochs_mode(backbone, objective, graph), torch.no_grad():
             for epoch in range(1, settings.max_epochs + 1):
                 logits, back = backbone.run(graph, shared)
                 loss, gradient = loss_and_gradient(objective, logits, epoch)
@@ -78,9 +79,15 @@ def train(
     return tracker.outcome()
 
 
-def _needs_autograd(backbone: Backbone, objective: Objective) -> bool:
-    """Whether a step differentiates anything; if not, torch need not prepare for it in every operation."""
-    return not (isinstance(backbone, TracedBackbone) and has_own_gradient(objective))
+@contextmanager
+def _epochs_mode(backbone: Backbone, objective: Objective, graph: Graph) -> Iterator[None]:
+    """Spare every operation the preparations for autograd where no step differentiates anything."""
+    if not (isinstance(backbone, TracedBackbone) and has_own_gradient(objective)):
+        yield
+        return
+    # The objective draws nothing, so that masks that are all alike are all that comes from the generator.
+    with torch.inference_mode(), drawn_ahead(backbone.masks_alike and graph.device.type == "cpu"):
+        yield
 
 
 @contextmanager
