@@ -70,7 +70,13 @@ def tune(
     from postel.cli.repeating import ways_of
     from postel.experiments.budget import Budget
     from postel.experiments.search.spaces import flat
-    from postel.experiments.search.stored import TooSmallError, checked_template, recommended, tune_dataset
+    from postel.experiments.search.stored import (
+        TooSmallError,
+        begin_search,
+        checked_template,
+        recommended,
+        tune_dataset,
+    )
     from postel.experiments.spec import MethodSpec
     from postel.experiments.store import Store
 
@@ -89,40 +95,45 @@ def tune(
         "data_root": data_root,
         "pseudo_labels": rounds,
     }
-    for method in searched:
-        checked_template(dataset, backbone, method, splits=range(splits), fixed=flat(settings), **shared)
+    every = range(splits)
+    left_out: list[str] = []
+    for method in list(searched):
+        template = checked_template(
+            dataset, backbone, method, splits=every[:search_splits], fixed=flat(settings), **shared
+        )
+        try:
+            if chosen.kind == "trainings":
+                begin_search(template, chosen, every, data_root=data_root)
+        except TooSmallError as error:
+            if template.method.name == "one_hot":
+                raise
+            left_out.append(str(error))
+            searched.remove(method)
     results = Store(store)
     kept = f"all runs are kept in {store}; the same command goes on from there"
     cells: list[Cell] = []
-    left_out: list[str] = []
     for method in searched:
         title = f"{dataset}, {backbone}, {method}: trainings"
-        try:
-            with resumable(kept), StudyView(title, None, workers, quiet=as_json) as view:
-                found = tune_dataset(
-                    dataset,
-                    backbone,
-                    method,
-                    **shared,
-                    splits=range(splits),
-                    search_splits=search_splits,
-                    budget=chosen,
-                    store=results,
-                    workers=workers,
-                    scheduler=scheduler,
-                    seed=seed,
-                    fixed=settings,
-                    metric=metric,
-                    on_row=view.row,
-                    on_start=view.start,
-                    on_failure=view.failure,
-                    on_progress=view.trial,
-                )
-        except TooSmallError as error:
-            if MethodSpec.parse(method).name == "one_hot":
-                raise
-            left_out.append(str(error))
-            continue
+        with resumable(kept), StudyView(title, None, workers, quiet=as_json) as view:
+            found = tune_dataset(
+                dataset,
+                backbone,
+                method,
+                **shared,
+                splits=every,
+                search_splits=search_splits,
+                budget=chosen,
+                store=results,
+                workers=workers,
+                scheduler=scheduler,
+                seed=seed,
+                fixed=settings,
+                metric=metric,
+                on_row=view.row,
+                on_start=view.start,
+                on_failure=view.failure,
+                on_progress=view.trial,
+            )
         if found.failed:
             notes.print(f"{found.failed} of {splits} runs of the chosen setting failed and are left out")
         rows = results.rows(found.run_keys, rounds=False)

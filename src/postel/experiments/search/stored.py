@@ -112,7 +112,7 @@ def tune_dataset(
         pseudo_labels=pseudo_labels,
         fixed=given,
     )
-    chosen, first = template.method, template.spec(template.start, every[0], every[0], False)
+    chosen = template.method
     reasons = ["the store has the tracebacks"]
 
     def failed(spec: RunSpec, text: str) -> None:
@@ -147,10 +147,7 @@ def tune_dataset(
     validation: dict[str, float] = {}
     searched: set[str] = set()
     if budget.kind != "fixed":
-        nodes = int(load_data(first, data_root).val_mask.sum())
-        driven = Driven.begin(template, budget, nodes, seed, workers, final=len(every))
-        if driven.too_small:
-            raise TooSmallError(driven.too_small)
+        driven = begin_search(template, budget, every, data_root=data_root, seed=seed, workers=workers)
         template = driven.template
         drive({chosen.name: driven}, run, on_progress)
         search = driven.search
@@ -209,6 +206,39 @@ def tune_dataset(
 
 class TooSmallError(InputError):
     """A budget of trainings does not allow to compare two settings of a method."""
+
+
+def begin_search(
+    template: Template,
+    budget: Budget,
+    splits: Sequence[int],
+    *,
+    data_root: str | None = None,
+    seed: int = 0,
+    workers: int = 1,
+) -> Driven:
+    """Start a search on a dataset; no run is made yet.
+
+    Args:
+        template: What is searched, and what is left as it is.
+        budget: What may be spent.
+        splits: The splits that the chosen setting is run on.
+        data_root: Folder of graph files to look in first.
+        seed: Shifts the lattice of settings.
+        workers: How many runs are made at a time.
+
+    Returns:
+        The search.
+
+    Raises:
+        TooSmallError: If the budget is trainings, and too few for a search.
+    """
+    first = template.spec(template.start, splits[0], splits[0], False)
+    nodes = int(load_data(first, data_root).val_mask.sum())
+    driven = Driven.begin(template, budget, nodes, seed, workers, final=len(splits))
+    if driven.too_small:
+        raise TooSmallError(driven.too_small)
+    return driven
 
 
 def checked_template(

@@ -48,8 +48,8 @@ def tune(
     returns the best so far. Test nodes have no say.
 
     Args:
-        data: A graph with ``x``, ``edge_index``, ``y``, ``train_mask`` and ``val_mask``; masks are [N], or [N, S]
-            for S splits.
+        data: A graph with ``x``, ``edge_index`` or ``adj_t``, ``y``, ``train_mask`` and ``val_mask``; masks are
+            boolean [N], [N, S] for S splits, or ids of nodes.
         backbone: A network's name, or a function ``model_fn(in_channels, out_channels)`` that returns a module
             called as ``module(x, edge_index)``.
         methods: Methods as in commands, for instance ``"ls"`` or ``"postel:beta=0.4"``.
