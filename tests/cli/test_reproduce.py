@@ -37,9 +37,9 @@ def test_a_table_is_printed_and_written_with_a_search(tmp_path: Path) -> None:
         "-m",
         "postel:alpha=0.5,beta=0",
     )
-    done = postel(*arguments, "--budget", "2", cwd=tmp_path)
+    done = postel(*arguments, "--budget", "8", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "2 trainings" in done.stdout and "not run" not in done.stdout
+    assert "8 trainings" in done.stdout and "not run" not in done.stdout
     assert "postel alpha=0.5 beta=0" in (tmp_path / "paper" / "table-main.txt").read_text()
     with (tmp_path / "paper" / "table-main.csv").open() as stream:
         lines = list(csv.DictReader(stream))

@@ -27,7 +27,7 @@ def test_tune_prints_cells_that_the_store_keeps_and_goes_on(here: Here, tmp_path
     cells = told["cells"]
     assert [cell["method"]["name"] for cell in cells] == ["one_hot", "postel"]
     assert cells[0]["budget"]["text"] == "30 trainings: 8 of 8 settings on 3 splits; 24 trainings"
-    assert cells[1]["budget"]["trainings"] <= 36 and cells[1]["budget"]["method_searched"]
+    assert cells[1]["budget"]["trainings"] <= 30 and cells[1]["budget"]["method_searched"]
     for cell in cells:
         accuracies = [row.percent("accuracy") for row in Store(tmp_path / "s.sqlite").rows(cell["run_keys"])]
         assert len(accuracies) == 3
@@ -87,3 +87,23 @@ def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Path) -> None:
     done = postel(*arguments, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert [cell["method"]["name"] for cell in json.loads(done.stdout)["cells"]] == ["one_hot", "postel"]
+
+
+def test_a_budget_that_is_too_small_is_a_sentence_and_no_verdict(here: Here, tmp_path: Path) -> None:
+    done = here("tune", "karate", "-m", "ls,postel", "--budget", "8", *SMALL, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "8 trainings are too few to search postel: comparing two settings" in said and "(uniform)" in said
+    rows = Store(tmp_path / "postel.sqlite").all_rows()
+    assert {row.spec.method.name for row in rows} == {"one_hot", "uniform"}
+    refused = here("tune", "karate", "--budget", "3", *SMALL, "--store", "new.sqlite", cwd=tmp_path)
+    assert refused.returncode == 2 and "3 trainings are too few to search one_hot" in refused.stderr
+    assert not (tmp_path / "new.sqlite").exists(), "it is refused before anything is written"
+
+
+def test_the_printed_difference_is_that_of_the_printed_scores(here: Here, tmp_path: Path) -> None:
+    arguments = ("tune", "karate", "-m", "ls", "--budget", "20", "--search-splits", "1", *SMALL, "--json")
+    told = json.loads(here(*arguments, cwd=tmp_path).stdout)
+    one_hot, soft = (line["accuracy"] for line in told["compared"])
+    assert f"{100 * (soft - one_hot):+.2f} points" in told["reason"]
+    assert [line["runs"] for line in told["compared"]] == [3, 3] and told["left_out"] == []

@@ -31,7 +31,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Store:
         ("postel", "gcn", "table-main"),
         ("ls", "appnp", "figure-loss"),
     ):
-        tune_dataset("karate", backbone, method, splits=range(3), budget="2", store=store, workers=1, fixed=fixed,
+        tune_dataset("karate", backbone, method, splits=range(3), budget="12", store=store, workers=1, fixed=fixed,
              target=target)  # fmt: skip
     tune_dataset("karate", "gcn", "postel", splits=range(2), budget="fixed", store=store, workers=1, fixed=fixed,
          pseudo_labels=1)  # fmt: skip
@@ -120,8 +120,8 @@ def test_a_cell_of_a_search_by_hand_is_taken_up_by_the_table(tmp_path: Path) -> 
     tune_dataset(
         "karate", "gcn", "one_hot", splits=range(2), budget="fixed", store=store, workers=1, fixed=spelled_out
     )
-    tune_dataset("karate", "gcn", "one_hot", splits=range(2), budget="2", store=store, workers=1,
+    tune_dataset("karate", "gcn", "one_hot", splits=range(2), budget="4", store=store, workers=1,
          fixed={"max_epochs": 1000, "stopping": "window-mean"})  # fmt: skip
-    options = Options(datasets=("karate",), backbones=("gcn",), methods=("one_hot",), splits=2, budget="2")
+    options = Options(datasets=("karate",), backbones=("gcn",), methods=("one_hot",), splits=2, budget="4")
     (row,) = find_target("table-main")(options).render(store).values.records()
     assert (row["state"], row["splits"]) == ("run", 2)

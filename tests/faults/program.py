@@ -77,7 +77,7 @@ COMMANDS = {
     "train": Command(("train", "karate", *QUICK, "--out", "out/model")),
     "compare": Command(("compare", "karate", "-m", "one_hot", *STUDY, "--out", "out/c.html"), 45_000),
     "tune": Command(
-        ("tune", "karate", "-m", "uniform", "--budget", "2", "--search-splits", "1", *STUDY), 20_000, again=()
+        ("tune", "karate", "-m", "uniform", "--budget", "4", "--search-splits", "1", *STUDY), 20_000, again=()
     ),
     "report": Command(("report", "--store", "in/rows.sqlite", "--out", "out/r.html")),
     "export": Command(("export", "out/rows.csv", "--store", "in/rows.sqlite")),

@@ -27,13 +27,16 @@ def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     return Here(monkeypatch, capsys)
 
 
-@pytest.mark.parametrize("command", ["train", "compare", "tune"])
+TRAINING = ("train karate", "compare karate", "tune karate", "demo", "reproduce table-main -d karate")
+
+
+@pytest.mark.parametrize("command", TRAINING)
 @pytest.mark.parametrize("device", ["cuda", "warp", "meta"])
 def test_a_device_that_cannot_be_used_is_one_sentence_before_any_bar(
     here: Here, tmp_path: Path, command: str, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    done = here(command, "karate", "--device", device, cwd=tmp_path)
+    done = here(*command.split(), "--device", device, cwd=tmp_path)
     assert done.returncode == 2 and device in done.stderr and len(done.stderr.splitlines()) <= 3, done.stderr
     assert "karate: runs" not in done.stderr and "trainings" not in done.stderr
     assert not list(tmp_path.iterdir()), "nothing is left behind"
@@ -43,6 +46,10 @@ def test_they_spell_the_options_alike() -> None:
     for command in ("train", "compare", "tune"):
         spelled = {spelling for parameter in COMMANDS[command].params for spelling in parameter.opts}
         assert {"--device", "--batch-size"} <= spelled
+    assert all(
+        any("--device" in parameter.opts for parameter in COMMANDS[command.split()[0]].params)
+        for command in TRAINING
+    )
     helps = {
         parameter.help
         for command in COMMANDS.values()
@@ -102,3 +109,45 @@ def test_runs_on_another_device_stay_in_this_process(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(executor, "in_processes", forked)
     monkeypatch.setattr(executor, "one_by_one", alone)
     assert [row.spec.device for row in run_all(specs, workers=2)] == ["cuda", "cuda"] and seen == ["cuda", "cuda"]
+
+
+REPRODUCE = ("reproduce", "table-main", "-d", "karate", "-b", "gcn", "-m", "one_hot", "--budget", "fixed")
+
+
+def test_reproduce_runs_on_a_device_and_keeps_such_rows_apart(
+    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second device is imagined: its runs are made on the CPU and say where they were asked to be."""
+    monkeypatch.setattr("postel.cli.options.check_usable", lambda device, scheduler: None)
+
+    def alone(specs: list[RunSpec], data_root: str | None) -> object:
+        for spec in specs:
+            row = execute.execute(spec.model_copy(update={"device": "cpu"}), data_root)
+            yield Row(spec.key, spec, row.result, row.collapsed)
+
+    monkeypatch.setattr(executor, "one_by_one", alone)
+    for device in ((), ("--device", "cpu"), ("--device", "cuda")):
+        done = here(*REPRODUCE, *SMALL, *device, "--overwrite", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    store = Store(tmp_path / "postel.sqlite")
+    assert sorted(row.spec.device for row in every(store)) == ["cpu", "cpu", "cuda", "cuda"]
+    fixed = [dict(cell.question.fixed) for cell in store.cells()]
+    assert len(fixed) == 2 and {"max_epochs": 3} in fixed and {"max_epochs": 3, "device": "cuda"} in fixed
+
+
+def test_the_demo_trains_on_the_device(here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class EnoughError(Exception):
+        pass
+
+    asked: list[str] = []
+
+    def run(specs: list[RunSpec], *arguments: object, **more: object) -> None:
+        asked.extend(spec.device for spec in specs)
+        raise EnoughError
+
+    monkeypatch.setattr("postel.cli.options.check_usable", lambda device, scheduler: None)
+    monkeypatch.setattr("postel.cli.compare.run_with_progress", run)
+    monkeypatch.setattr("postel.cli.demo._graphs", lambda data_root: [("karate", "")])
+    with pytest.raises(EnoughError):
+        here("demo", "--splits", "2", "--device", "cuda", cwd=tmp_path)
+    assert set(asked) == {"cuda"}

@@ -10,6 +10,7 @@ import torch_geometric.transforms as T
 from torch import Tensor, nn
 from torch_geometric.data import Data, HeteroData
 from torch_geometric.nn import GAT, GCN, MLP, GCNConv
+from torch_geometric.utils import to_torch_csr_tensor
 
 from postel import NodeClassifier, PosteL, load_dataset, tune
 from postel.errors import InputError
@@ -166,3 +167,30 @@ def test_a_search_takes_node_ids_for_masks(karate: Data) -> None:
     assert chosen[0].chosen.setting == chosen[1].chosen.setting
     assert chosen[0].lines[0].summary == chosen[1].lines[0].summary
     assert GraphInMemory.of(by_id).nodes == int(karate.val_mask.sum())
+
+
+def test_a_search_takes_a_transposed_adjacency(karate: Data) -> None:
+    adjacent = karate.clone()
+    adjacent.adj_t = to_torch_csr_tensor(karate.edge_index.flip(0), size=(34, 34))
+    del adjacent.edge_index
+    quickly = {"methods": ["ls"], "budget": 6, "progress": False, "fixed": {"max_epochs": 3}}
+    chosen = [
+        tune(data, workers=workers, **quickly) for data, workers in ((karate, 1), (adjacent, 1), (adjacent, 2))
+    ]
+    scores = [[line.score for line in choice.lines] for choice in chosen]
+    assert scores[0] == scores[1] == scores[2] and chosen[0].reason == chosen[1].reason
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (HeteroData(), "data is a HeteroData"),
+        ([Data(), Data()], "data is a list of 2 items; give one graph at a time"),
+        (None, "data must be a torch_geometric Data, got NoneType"),
+        (Data(x=torch.ones(3, 2), y=torch.tensor([0, 1, 0])), "data.edge_index must be a tensor"),
+    ],
+    ids=["hetero", "list", "nothing", "no edges"],
+)
+def test_a_search_names_what_is_no_graph(data: Any, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        tune(data, methods=["ls"], budget=6, workers=1, progress=False)

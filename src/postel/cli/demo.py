@@ -33,6 +33,7 @@ def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("demo/report.html"),
     splits: Annotated[int, typer.Option("--splits", help="Number of splits of each graph.", min=2)] = 5,
     max_epochs: options.MaxEpochs = 1000,
+    device: options.Device = "cpu",
     workers: options.Workers = 2,
     data_root: options.DataRoot = None,
     show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
@@ -43,15 +44,16 @@ def demo(
     """
     from postel.outputs import Target, writing
 
+    options.check_usable(device, None)
     # The page of an earlier demo is made anew: it says nothing else.
     with writing(Target(out, "HTML", ours=_is_demo), overwrite=True) as work:
-        _make(work / out.name, splits, max_epochs, workers, data_root)
+        _make(work / out.name, splits, max_epochs, device, workers, data_root)
     screen.print(f"the page is {out}")
     if show:
         webbrowser.open(out.resolve().as_uri())
 
 
-def _make(page: Path, splits: int, max_epochs: int, workers: int, data_root: str | None) -> None:
+def _make(page: Path, splits: int, max_epochs: int, device: str, workers: int, data_root: str | None) -> None:
     from postel.cli.compare import print_comparison, run_with_progress
     from postel.datasets.diagnosis import diagnose
     from postel.experiments.comparison import comparison_specs
@@ -74,7 +76,13 @@ def _make(page: Path, splits: int, max_epochs: int, workers: int, data_root: str
             notes.print(note)
             introduction.append(note)
         specs = comparison_specs(
-            dataset, methods, range(splits), data_root=data_root, lr=0.05, max_epochs=max_epochs
+            dataset,
+            methods,
+            range(splits),
+            data_root=data_root,
+            lr=0.05,
+            max_epochs=max_epochs,
+            device=device,
         )
         found = Study.of_rows(run_with_progress(specs, workers, data_root, store=None), "postel.sqlite")
         print_comparison(found.cells)

@@ -63,6 +63,7 @@ def reproduce(
         int | None,
         typer.Option("--max-epochs", help="Maximum number of epochs; 1000 by default.", min=1),
     ] = None,
+    device: options.Device = "cpu",
     workers: options.Workers = 2,
     scheduler: options.Scheduler = None,
     storage: options.Storage = None,
@@ -96,6 +97,8 @@ def reproduce(
         return
     target = find_target(name)(chosen_options(context.params))  # refuses what does not fit
     options.tell_unused_storage(storage)
+    if not render_only:
+        options.check_usable(device, scheduler)
     if store.is_dir() and not render_only:
         raise InputError(
             f"{store} is a folder of results to read; add --render-only, or name a store file to run into"

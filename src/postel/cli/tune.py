@@ -14,6 +14,7 @@ from postel.cli.words import listed
 
 if TYPE_CHECKING:
     from postel.experiments.results import Cell
+    from postel.experiments.search.decision import Choice
 
 
 def tune(
@@ -24,8 +25,8 @@ def tune(
         str,
         typer.Option(
             "--budget",
-            help="For each method: a number of trainings (200) or minutes (30m), full-size rungs (standard), the "
-            "full grid (grid) or no search (fixed).",
+            help="For each method: a number of trainings (200), which is never exceeded, or minutes (30m), full-size "
+            "rungs (standard), the full grid (grid) or no search (fixed).",
         ),
     ] = "200",
     splits: options.Splits = 10,
@@ -70,7 +71,13 @@ def tune(
     from postel.cli.repeating import ways_of
     from postel.experiments.budget import Budget
     from postel.experiments.search.spaces import flat
-    from postel.experiments.search.stored import checked_template, recommended, tune_dataset
+    from postel.experiments.search.stored import (
+        TooSmallError,
+        begin_search,
+        checked_template,
+        recommended,
+        tune_dataset,
+    )
     from postel.experiments.spec import MethodSpec
     from postel.experiments.store import Store
 
@@ -89,8 +96,20 @@ def tune(
         "data_root": data_root,
         "pseudo_labels": rounds,
     }
-    for method in searched:
-        checked_template(dataset, backbone, method, splits=range(splits), fixed=flat(settings), **shared)
+    every = range(splits)
+    left_out: list[str] = []
+    for method in list(searched):
+        template = checked_template(
+            dataset, backbone, method, splits=every[:search_splits], fixed=flat(settings), **shared
+        )
+        try:
+            if chosen.kind == "trainings":
+                begin_search(template, chosen, every, data_root=data_root)
+        except TooSmallError as error:
+            if template.method.name == "one_hot":
+                raise
+            left_out.append(str(error))
+            searched.remove(method)
     results = Store(store)
     kept = f"all runs are kept in {store}; the same command goes on from there"
     cells: list[Cell] = []
@@ -102,7 +121,7 @@ def tune(
                 backbone,
                 method,
                 **shared,
-                splits=range(splits),
+                splits=every,
                 search_splits=search_splits,
                 budget=chosen,
                 store=results,
@@ -120,12 +139,17 @@ def tune(
             notes.print(f"{found.failed} of {splits} runs of the chosen setting failed and are left out")
         rows = results.rows(found.run_keys, rounds=False)
         cells.append(found.with_rows(row for row in rows if row.result.test is not None))
-    name, reason = recommended(cells, results)
+    choice = recommended(cells, results, left_out)
     if as_json:
         values = [{**cell.as_dict(), "test": _test(cell)} for cell in cells]
-        print_json({"cells": values, "recommended": name, "reason": reason})
+        told = {"recommended": choice.method.name, "reason": choice.reason, "left_out": left_out}
+        compared = [
+            {"method": cell.chosen.method.label, metric: line.score, "error": line.error, "runs": len(line.runs)}
+            for cell, line in zip(cells, choice.lines, strict=True)
+        ]
+        print_json({"cells": values, "compared": compared, **told})
     else:
-        _print(cells, reason)
+        _print(cells, choice)
 
 
 def _test(cell: Cell) -> dict[str, Any]:
@@ -136,7 +160,7 @@ def _test(cell: Cell) -> dict[str, Any]:
     return {name: asdict(cell.score(name).interval) for name in names if cell.has(name)}
 
 
-def _print(cells: Sequence[Cell], reason: str) -> None:
+def _print(cells: Sequence[Cell], choice: Choice) -> None:
     from postel.settings import METRIC_NAMES
 
     metric = cells[0].question.metric
@@ -144,19 +168,21 @@ def _print(cells: Sequence[Cell], reason: str) -> None:
     shown = {"accuracy": "test acc.", "macro_f1": "macro-F1", "roc_auc": "ROC-AUC"}
     shown.setdefault(metric, called)
     lines = []
-    for cell in cells:
-        chosen, found = cell.chosen, cell.validation
+    for cell, line in zip(cells, choice.lines, strict=True):
+        chosen = cell.chosen
         setting = [f"lr={chosen.lr:g}", f"weight_decay={chosen.weight_decay:g}"]
         setting += [f"{name}={value}" for name, value in chosen.backbone_args.items()]
-        validation = f"{100 * found[metric]:.2f} ±{100 * found['error']:.2f}"
+        validation = f"{100 * line.score:.2f} ±{100 * line.error:.2f}"
         test = [plus_minus(cell.score(name).interval) if cell.has(name) else "–" for name in shown]
         lines.append([chosen.method.label, " ".join(setting), cell.spent.text, validation, *test])
     question = cells[0].question
     title = f"{question.dataset}: {question.backbone}, {len(question.splits)} {question.protocol} splits, %"
     print_table(title, ["method", "setting", "budget", "validation", *shown.values()], lines, left=3)
-    out.print(reason)
+    for sentence in (choice.reason, *choice.left_out):
+        out.print(sentence)
     out.print(
         f"Settings are chosen by mean validation {called}, near ties by the loss after temperature scaling; test "
-        "nodes have no say. ± of validation: standard error; of test: 95 % bootstrap interval.",
+        f"nodes have no say. Validation: mean over the {len(choice.lines[0].runs)} splits that all methods have, "
+        "which the comparison rests on too. ± of validation: standard error; of test: 95 % bootstrap interval.",
         style="dim",
     )

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from postel.backbones import backbone_class
 from postel.datasets.catalog import catalog_entry
@@ -58,6 +59,7 @@ class Options:
         workers: How many runs are made at a time.
         scheduler: The address of a Dask cluster to run on.
         data_root: Folder of graph files to look in first.
+        device: The torch device; runs on another one than the CPU are other runs.
 
     Raises:
         InputError: If the budget cannot be read.
@@ -74,6 +76,7 @@ class Options:
     workers: int = 2
     scheduler: str | None = None
     data_root: str | None = None
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
         if self.budget is not None:
@@ -259,7 +262,9 @@ def request_cells(
     check_protocol(protocol)
     chosen = None if options.budget is None else Budget.parse(options.budget)
     spent = chosen or budget
-    epochs = {} if options.max_epochs is None else {"max_epochs": options.max_epochs}
+    epochs: dict[str, Any] = {} if options.max_epochs is None else {"max_epochs": options.max_epochs}
+    # A question does not name the usual device: its key is the same in every release.
+    epochs |= {} if options.device == "cpu" else {"device": options.device}
     found = []
     for backbone, variant, dataset in itertools.product(backbones, variants, datasets):
         question = Question(

@@ -138,18 +138,19 @@ def test_the_full_grid_finds_the_best_on_validation(store: Store, imagined: Imag
 @pytest.mark.parametrize("method", ["one_hot", "uniform", "postel", "distillation"])
 def test_the_budget_is_kept_and_the_method_is_searched(method: str, store: Store, imagined: Imagined) -> None:
     cell = karate(store, method, "120", splits=range(10), pseudo_labels=True)
-    assert 0 < cell.spent.trainings <= 130 and cell.spent.method_searched
+    assert 0 < cell.spent.trainings <= 120 and cell.spent.method_searched
     assert sum(rung.trainings for rung in cell.spent.rungs) == cell.spent.trainings
     assert cell.chosen.lr == 0.05 and len(cell.run_keys) == 10 and cell.spent.search_splits == 10
     own = {str(spec.method.params) for spec in imagined.run}
-    assert len(own) >= {"one_hot": 1, "uniform": 9, "postel": 30, "distillation": 15}[method]
+    assert len(own) >= {"one_hot": 1, "uniform": 9, "postel": 20, "distillation": 15}[method]
 
 
 def test_pseudo_labels_come_late_and_the_choice_has_them(store: Store, imagined: Imagined) -> None:
     cell = karate(store, "postel", "200", splits=range(10))
-    with_rounds = [spec for spec in imagined.run if spec.pseudo_labels is True]
+    with_rounds = [spec for spec in imagined.run if spec.pseudo_labels is not False]
     assert 0 < len({str((spec.method.params, spec.lr, spec.weight_decay)) for spec in with_rounds}) <= 6
-    assert all(row.spec.pseudo_labels is True for row in store.rows(cell.run_keys))
+    assert all(row.spec.pseudo_labels == plan.MOST_ROUNDS for row in store.rows(cell.run_keys))
+    assert cell.question.pseudo_labels is True
     none = karate(store, "postel", "200", splits=range(10), pseudo_labels=False)
     assert none.question.pseudo_labels is False and none.key != cell.key
 
@@ -201,10 +202,10 @@ def test_models_that_name_one_class_are_marked(store: Store, imagined: Imagined)
 
 def test_soft_labels_are_recommended_only_if_they_beat_one_hot(store: Store, imagined: Imagined) -> None:
     cells = [karate(store, method, "60") for method in ("one_hot", "postel")]
-    assert recommended(cells, store)[0] == "postel"
+    assert recommended(cells, store).method.name == "postel"
     cells = [karate(store, method, "60") for method in ("one_hot", "uniform")]
-    name, reason = recommended(cells, store)
-    assert name == "one_hot" and reason.startswith("Train on one-hot labels")
+    choice = recommended(cells, store)
+    assert choice.method.name == "one_hot" and choice.reason.startswith("Train on one-hot labels")
 
 
 def test_ordered_gnn_has_its_authors_extras(store: Store, imagined: Imagined) -> None:

@@ -66,7 +66,7 @@ def test_a_user_s_own_model_with_few_and_many_classes(num_classes):
     data = graph(num_classes)
     choice = tune(data, Sage, methods=["ls", "postel"], budget=12, **QUICK)
     assert [line.method.name for line in choice.lines] == ["one_hot", "uniform", "postel"]
-    assert all(0 < line.trainings <= 16 for line in choice.lines)
+    assert all(0 < line.trainings <= 12 for line in choice.lines)
     model = choice.fit(data)
     assert isinstance(model, NodeClassifier) and isinstance(model.backbone_.module, Sage)
     assert model.predict_proba(data).shape == (120, num_classes)
@@ -162,7 +162,7 @@ def test_soft_labels_have_to_beat_one_hot_by_more_than_the_error():
 def test_the_budget_is_the_same_for_every_method_and_a_small_space_is_whole():
     choice = tune(graph(3), "gcn", methods=["ls", "postel"], budget=60, **QUICK)
     spent = {line.method.name: line.trainings for line in choice.lines}
-    assert spent["one_hot"] == 24 and all(40 <= spent[name] <= 66 for name in ("uniform", "postel"))
+    assert spent["one_hot"] == 24 and all(20 <= spent[name] <= 60 for name in ("uniform", "postel"))
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from postel.backbones import ModelFn
+from postel.errors import InputError
 from postel.experiments.running.execute import classifier_of
 from postel.experiments.search.choice import (
+    Measured,
     Runs,
     choose,
     mean_score,
@@ -32,7 +35,7 @@ class Line:
     Args:
         spec: A run of the setting.
         setting: What the search chose, by flat name.
-        runs: Its runs in the last rung.
+        runs: Its runs in the last rung; in a :class:`Choice` those that all methods have.
         trainings: What the search of this method has spent.
         summary: What its rungs did, in words.
     """
@@ -85,6 +88,8 @@ class Line:
 class Choice:
     """What :func:`postel.tune` found: print it for a table.
 
+    Its figures and its reason rest on the same runs, those that every method has.
+
     Args:
         lines: The best setting of each method.
         chosen: The line to be used.
@@ -92,6 +97,7 @@ class Choice:
         model_fn: The user's own model, None for a network of this package.
         interrupted: Whether the search was ended by hand.
         metric: What settings and methods were chosen by.
+        left_out: Why methods are not among the lines, in a sentence each.
     """
 
     lines: tuple[Line, ...]
@@ -100,6 +106,7 @@ class Choice:
     model_fn: ModelFn | None = field(default=None, repr=False)
     interrupted: bool = False
     metric: str = "accuracy"
+    left_out: tuple[str, ...] = ()
 
     @property
     def method(self) -> MethodSpec:
@@ -155,7 +162,7 @@ class Choice:
             cells = [text.ljust(width) for text, width in zip(row[:3], widths[:3], strict=True)]
             cells += [text.rjust(width) for text, width in zip(row[3:], widths[3:], strict=True)]
             lines.append("  ".join(cells).rstrip())
-        notes = [self.reason]
+        notes = [self.reason, *self.left_out]
         if any(line.one_class for line in self.lines):
             notes.append("† predicts one class for every validation node.")
         if self.interrupted:
@@ -169,6 +176,7 @@ def decide(
     *,
     interrupted: bool = False,
     metric: str = "accuracy",
+    left_out: Sequence[str] = (),
 ) -> Choice:
     """Choose among the best settings of the methods.
 
@@ -178,30 +186,54 @@ def decide(
         model_fn: The user's own model, None for a network of this package.
         interrupted: Whether the search was ended by hand.
         metric: What their scores are.
+        left_out: Why other methods have no line, in a sentence each.
 
     Returns:
         The choice.
+
+    Raises:
+        InputError: If the lines share no run.
     """
+    lines = _over_shared_runs(lines)
 
     def choice(line: Line, reason: str) -> Choice:
-        return Choice(tuple(lines), line, reason, model_fn, interrupted, metric)
+        return Choice(tuple(lines), line, reason, model_fn, interrupted, metric, tuple(left_out))
 
     base = next((line for line in lines if line.method.name == _BASELINE), None)
     soft = [line for line in lines if line is not base]
     if not soft:
         only = lines[0]
+        if left_out:
+            return choice(only, f"Only {only.method.label} labels were searched: that says nothing of others.")
         return choice(only, f"Train on {only.method.label} labels.")
-    common = min(len(line.runs) for line in lines)
-    best = soft[choose({(number,): line.runs[:common] for number, line in enumerate(soft)})[0]]
+    best = soft[choose({(number,): line.runs for number, line in enumerate(soft)})[0]]
     if base is None:
         return choice(best, f"Use {best.method.label}.")
-    soft_runs, base_runs = best.runs[:common], base.runs[:common]
-    gain, error = mean_score(soft_runs) - mean_score(base_runs), standard_error(soft_runs, base_runs)
+    gain, error = best.score - base.score, standard_error(best.runs, base.runs)
     of = "" if metric == "accuracy" else f" of {METRIC_NAMES[metric]}"
     difference = f"{100 * gain:+.2f} points{of} on validation nodes, standard error {100 * error:.2f}"
     if gain > error:
         return choice(best, f"Use {best.method.name}: {difference}.")
     return choice(base, f"Train on one-hot labels: the best soft labels ({best.method.name}) bring {difference}.")
+
+
+def _over_shared_runs(lines: Sequence[Line]) -> list[Line]:
+    """The lines with the runs that all of them have, by split and repetition."""
+    numbered = [dict(_numbered(line.runs)) for line in lines]
+    shared = [name for name in numbered[0] if all(name in runs for runs in numbered)]
+    if not shared:
+        raise InputError("no split has a run of every method, so that nothing can be compared")
+    return [
+        replace(line, runs=[runs[name] for name in shared]) for line, runs in zip(lines, numbered, strict=True)
+    ]
+
+
+def _numbered(runs: Runs) -> Iterator[tuple[tuple[int, int], Measured]]:
+    """The runs by split and repetition."""
+    seen: Counter[int] = Counter()
+    for run in runs:
+        yield (run.split, seen[run.split]), run
+        seen[run.split] += 1
 
 
 def _setting_text(setting: dict[str, Any]) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from postel.datasets.catalog import CATALOG
 from postel.experiments.budget import Budget
 from postel.experiments.results import content_key
 from postel.experiments.search.choice import Measured
 from postel.experiments.search.method_search import MethodSearch
+from postel.experiments.search.plan import rounds_within
 from postel.experiments.search.rungs import Task
 from postel.experiments.search.template import Template
 from postel.experiments.spec import RunSpec
@@ -33,7 +34,9 @@ class Driven:
     search: MethodSearch
 
     @classmethod
-    def begin(cls, template: Template, budget: Budget, nodes: int, seed: int = 0, workers: int = 1) -> Driven:
+    def begin(
+        cls, template: Template, budget: Budget, nodes: int, seed: int = 0, workers: int = 1, final: int = 0
+    ) -> Driven:
         """Start a search.
 
         Args:
@@ -43,6 +46,7 @@ class Driven:
             seed: Together with the dataset, network and protocol it shifts the lattice: methods that share a space
                 share its places.
             workers: How many runs are made at a time.
+            final: How many runs the chosen setting is to have in the end, paid from the budget too.
 
         Returns:
             The search, which has not asked for any run yet.
@@ -50,19 +54,38 @@ class Driven:
         # A fingerprint would do for any graph, but hidden labels are in it and must not move the lattice.
         name = template.dataset if template.dataset in CATALOG else ""
         place = {"dataset": name, "backbone": template.backbone, "protocol": template.protocol}
+        replicates = len(template.replicates)
+        if budget.kind == "trainings" and template.rounds:
+            bound = rounds_within(budget.amount, template.pseudo_labels, max(replicates, final))
+            template = replace(template, rounds_at_most=bound)
         search = MethodSearch(
             space=template.space,
             start=template.start,
             budget=budget,
-            replicates=len(template.replicates),
+            replicates=replicates,
             splits=len(template.splits),
             nodes=nodes,
             rounds=template.rounds,
             each=template.trainings_each,
+            with_rounds=template.trainings_with_rounds,
+            most=template.trainings_at_most,
+            final=final,
             seed=int(content_key({**place, "seed": seed})[:8], 16),
             workers=workers,
         )
         return cls(template, search)
+
+    @property
+    def too_small(self) -> str:
+        """Why the budget is too small for a search of this method, in a sentence; empty if it is not."""
+        search = self.search
+        if not search.is_too_small:
+            return ""
+        last = f" and running the better one on {search.final} splits" if search.final else ""
+        return (
+            f"{search.budget.limit} are too few to search {self.template.method.label}: comparing two settings"
+            f"{last} may take {search.least}."
+        )
 
 
 def drive(

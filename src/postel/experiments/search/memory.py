@@ -20,7 +20,7 @@ from postel.errors import InputError, require_extra
 from postel.experiments.rows import Failure, Row
 from postel.experiments.running.execute import alone_on_one_thread, classifier_of, row_of, trained
 from postel.experiments.spec import RunSpec
-from postel.graph_input import node_index
+from postel.graph_input import check_graph, edges_of, node_index
 from postel.owners import temporary_folder
 from postel.smoothers import Smoother
 from postel.training.node_sets import labelled_sets
@@ -49,7 +49,8 @@ class GraphInMemory:
         """Split a graph by its masks.
 
         Args:
-            data: A graph with ``x``, ``edge_index``, ``y`` and masks: boolean [N], or [N, S] for S splits.
+            data: A graph with ``x``, ``edge_index`` or ``adj_t``, ``y`` and masks: boolean [N], or [N, S] for S
+                splits.
             model_fn: The user's function, None for a network of this package.
             methods: Methods to be trained on it; weights of edges are a part of the graph if one counts by them.
 
@@ -59,8 +60,14 @@ class GraphInMemory:
         Raises:
             InputError: If something is missing or does not fit, as a mask that selects no validation node.
         """
-        for name in ("x", "edge_index", "y"):
-            if not isinstance(getattr(data, name, None), Tensor):
+        check_graph(data)
+        edges = edges_of(data)
+        for name, value in (
+            ("x", getattr(data, "x", None)),
+            ("edge_index", edges),
+            ("y", getattr(data, "y", None)),
+        ):
+            if not isinstance(value, Tensor):
                 raise InputError(f"data.{name} must be a tensor; a graph needs x, edge_index, y and masks")
         named = {name: getattr(data, name, None) for name in ("train_mask", "val_mask", "test_mask")}
         masks: dict[str, Tensor] = {name: mask for name, mask in named.items() if mask is not None}
@@ -73,7 +80,7 @@ class GraphInMemory:
             labelled_sets(one, None, torch.device("cpu"))
             splits.append(one)
         weights = [found for method in methods if (found := method.weights_in(data)) is not None]
-        return cls(splits, _fingerprint(data, [*masks.values(), *weights]), model_fn)
+        return cls(splits, _fingerprint(data.x, edges, data.y, *masks.values(), *weights), model_fn)
 
     @property
     def nodes(self) -> int:
@@ -184,9 +191,9 @@ def _with_split(data: MaskedData, masks: dict[str, Tensor], number: int) -> Mask
     return one
 
 
-def _fingerprint(data: MaskedData, others: Sequence[Tensor]) -> str:
+def _fingerprint(*tensors: Tensor) -> str:
     digest = hashlib.sha256()
-    for tensor in (data.x, data.edge_index, data.y, *others):
+    for tensor in tensors:
         dense = tensor.detach().cpu()
         dense = (dense.to_dense() if dense.layout != torch.strided else dense).contiguous()
         digest.update(repr((dense.dtype, tuple(dense.shape))).encode())

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from postel.experiments.budget import Budget
 from postel.experiments.search.choice import Measured
 from postel.experiments.search.lattice import Place
-from postel.experiments.search.plan import Plan, plan_rungs
-from postel.experiments.search.rungs import Found, Known, Task, best_so_far, climb
+from postel.experiments.search.plan import Plan, least_trainings, plan_rungs
+from postel.experiments.search.rungs import Found, Known, Purse, Task, best_so_far, climb
 from postel.experiments.search.spaces import Space, Values, size_of, values_at
 
 
@@ -29,6 +29,9 @@ class MethodSearch:
         each: Trainings of a run without pseudo-labels.
         seed: Shifts the lattice.
         workers: How many runs are made at a time, which is how fast minutes are spent.
+        with_rounds: Trainings of a run with pseudo-labels, on average; the paper's mean if None.
+        most: Trainings of a run with pseudo-labels, at most; None if they are not bounded.
+        final: How many runs the chosen setting is to have in the end, made by others and paid from the budget too.
 
     Example:
         >>> search = MethodSearch({"lr": [1, 2]}, {"lr": 1}, Budget("trainings", 9), 3, 3, 500, rounds=False)
@@ -48,6 +51,9 @@ class MethodSearch:
     each: int = 1
     seed: int = 0
     workers: int = 1
+    with_rounds: float | None = None
+    most: int | None = None
+    final: int = 0
     known: Known = field(default_factory=dict, init=False)
     plan: Plan | None = field(default=None, init=False)
     found: Found | None = field(default=None, init=False)
@@ -97,7 +103,20 @@ class MethodSearch:
     @property
     def expected(self) -> int:
         """About how many trainings it will take in all; 0 until that is known."""
-        return 0 if self.plan is None else round(self.plan.trainings(self.each))
+        return 0 if self.plan is None else round(self.plan.trainings(self.each, self.with_rounds))
+
+    @property
+    def least(self) -> int:
+        """The smallest budget of trainings that a search can keep."""
+        most = self.each if not self.rounds or self.most is None else self.most
+        return least_trainings(
+            size_of(self.space), nodes=self.nodes, splits=self.splits, most=most, final=self.final
+        )
+
+    @property
+    def is_too_small(self) -> bool:
+        """Whether the budget does not allow to compare two settings; then no run is asked for."""
+        return self.budget.kind == "trainings" and self.budget.amount < self.least
 
     @property
     def method_was_searched(self) -> bool:
@@ -133,7 +152,10 @@ class MethodSearch:
         return f"{', '.join(parts)}; {self.trainings} trainings"
 
     def _search(self) -> Generator[list[Task], None, Found | None]:
-        allowed: float | None = self.budget.amount if self.budget.kind == "trainings" else None
+        if self.is_too_small:
+            return None
+        counted = self.budget.kind == "trainings"
+        allowed: float | None = self.budget.amount if counted else None
         if self.budget.kind == "grid":
             allowed = math.inf
         if self.budget.kind == "minutes":
@@ -152,9 +174,16 @@ class MethodSearch:
             each=self.each,
             splits=self.splits,
             budget=allowed,
+            with_rounds=self.with_rounds,
+            most=self.most if counted else None,
+            final=self.final if counted else 0,
         )
+        purse = None
+        if counted and self.rounds and self.most is not None:
+            purse = Purse(self.budget.amount, self.each, self.most, self.final)
         sizes = [len(values) for values in self.space.values()]
-        steps = climb(sizes, self.plan, self.known, rounds=self.rounds, start=self.place_of_start, seed=self.seed)
+        start, seed = self.place_of_start, self.seed
+        steps = climb(sizes, self.plan, self.known, rounds=self.rounds, start=start, seed=seed, purse=purse)
         return (yield from steps)
 
     def _time_is_up(self) -> bool:

@@ -6,8 +6,11 @@
 3. *pseudo-labels*: the best few, for methods that use them.
 4. *decide*: the last few on all splits.
 
-What is tried next depends on scores alone, so a search that was killed and finds its rows again goes the same way,
-whatever the number of workers.
+Rounds of pseudo-labels cost what they cost, so with a budget of trainings the last two rungs go step by step, and
+start only what fits into the budget however many rounds it takes.
+
+What is tried next depends on outcomes alone, so a search that was killed and finds its rows again goes the same
+way, whatever the number of workers.
 """
 
 from __future__ import annotations
@@ -86,7 +89,14 @@ Known = dict[Task, Measured | None]
 
 
 def climb(
-    sizes: Sequence[int], plan: Plan, known: Known, *, rounds: bool, start: Place, seed: int = 0
+    sizes: Sequence[int],
+    plan: Plan,
+    known: Known,
+    *,
+    rounds: bool,
+    start: Place,
+    seed: int = 0,
+    purse: Purse | None = None,
 ) -> Generator[list[Task], None, Found | None]:
     """Ask for runs, rung by rung, and returns what was found.
 
@@ -97,6 +107,7 @@ def climb(
         rounds: Whether the chosen setting is to have pseudo-labels.
         start: The default setting, which the first rung always has.
         seed: Shifts the lattice.
+        purse: What runs with pseudo-labels may cost; None for whatever they do.
 
     Yields:
         Tasks that are not in ``known``, at least one; they have to be there when it goes on.
@@ -122,14 +133,92 @@ def climb(
         places = ranked(scores)[: plan.second]
         scores = yield from book.rung("compare", places, plan.compared_on, rounds=False)
         places = ranked(scores)[: plan.third or plan.last]
+    if rounds and purse is not None:
+        scores = yield from _pseudo_labels_within(purse, book, plan, places)
+        finalists = yield from _decide_within(purse, book, plan, ranked(scores)[: plan.last])
+        return _found(book, finalists, rounds=True)
     if rounds:
         scores = yield from book.rung("pseudo-labels", places, plan.compared_on, rounds=True)
         places = ranked(scores)[: plan.last]
     finalists = yield from book.rung("decide", places, plan.decided_on, rounds=rounds)
+    return _found(book, finalists, rounds=rounds)
+
+
+def _found(book: _Book, finalists: dict[Place, Runs], *, rounds: bool) -> Found | None:
     if not finalists:
         return None
     chosen = choose(finalists)
     return Found(chosen, finalists[chosen], tuple(book.taken.values()), len(book.places), rounds)
+
+
+def _pseudo_labels_within(
+    purse: Purse, book: _Book, plan: Plan, places: list[Place]
+) -> Generator[list[Task], None, dict[Place, Runs]]:
+    """As many of ``places`` with pseudo-labels as surely fit, then as many more as what is left allows."""
+    after = purse.runs_to_the_end(plan, plan.compared_on)
+    scores: dict[Place, Runs] = {}
+    while places:
+        fit = max(0, purse.runs_left(book) - after) // plan.compared_on
+        if not fit:
+            break
+        scores |= yield from book.rung("pseudo-labels", places[:fit], plan.compared_on, rounds=True)
+        places = places[fit:]
+    return scores
+
+
+def _decide_within(
+    purse: Purse, book: _Book, plan: Plan, places: list[Place]
+) -> Generator[list[Task], None, dict[Place, Runs]]:
+    """All of ``places`` on ever more replicates; where not all fit the worst gives way, so that one gets there."""
+    on = plan.compared_on
+    while places and on < plan.decided_on:
+        spare, steps = purse.runs_left(book) - purse.runs_to_the_end(plan, on), plan.decided_on - on
+        if len(places) > 1:
+            steps = min(steps, max(0, spare) // (len(places) - 1))
+        if not steps:
+            places = places[:-1]
+            continue
+        on += steps
+        places = ranked((yield from book.rung("decide", places, on, rounds=True)))
+    return measured(book.known, places, on, rounds=True)
+
+
+@dataclass(frozen=True)
+class Purse:
+    """What a search with pseudo-labels may spend.
+
+    Args:
+        trainings: How many trainings.
+        each: Trainings of a run without pseudo-labels.
+        most: Trainings of a run with them, at most.
+        final: How many runs the chosen setting is to have in the end.
+    """
+
+    trainings: float
+    each: int
+    most: int
+    final: int = 0
+
+    def runs_left(self, book: _Book) -> int:
+        """Return how many runs with pseudo-labels surely fit.
+
+        Args:
+            book: What was done; a run that failed counts as if it had gone to its end.
+        """
+        spent = 0
+        for task in book.counted:
+            run = book.known[task]
+            spent += run.trainings if run is not None else self.most if task.rounds else self.each
+        return int((self.trainings - spent) // self.most)
+
+    def runs_to_the_end(self, plan: Plan, on: int) -> int:
+        """Return how many runs the chosen setting has still before it.
+
+        Args:
+            plan: The rungs.
+            on: How many replicates it has been run on.
+        """
+        return max(plan.decided_on, self.final) - on
 
 
 class _Book:
@@ -140,6 +229,7 @@ class _Book:
         self.counted: set[Task] = set()
         self.places: set[Place] = set()
         self.taken: dict[str, Taken] = {}
+        self.tried: dict[str, set[Place]] = {}
 
     def rung(
         self, name: str, places: Sequence[Place], replicates: int, *, rounds: bool
@@ -155,9 +245,12 @@ class _Book:
         runs = [run for task in fresh if (run := self.known[task]) is not None]
         if fresh:
             before = self.taken.get(name, Taken(name, 0, 0, 0, 0.0))
+            # Places that come later join a rung; those that get further than others are what it has come to.
+            tried = self.tried.get(name, set()) if replicates == before.replicates else set()
+            self.tried[name] = tried | set(places)
             self.taken[name] = Taken(
                 name,
-                before.tried + len(places),
+                len(self.tried[name]),
                 replicates,
                 before.trainings + sum(run.trainings for run in runs),
                 before.seconds + math.fsum(run.seconds for run in runs),

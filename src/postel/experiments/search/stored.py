@@ -6,7 +6,7 @@ The rows in the store are the only state: after an interruption the same call fi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, get_args
 
 from postel.backbones import backbone_class
@@ -18,7 +18,7 @@ from postel.experiments.results import ONE_CLASS, Cell, Question, Row, Rung, Set
 from postel.experiments.running.execute import classifier_of, load_data
 from postel.experiments.running.executor import run_all
 from postel.experiments.search.choice import Measured, mean_loss, mean_score, own_error, predicts_one_class
-from postel.experiments.search.decision import Line, decide
+from postel.experiments.search.decision import Choice, Line, decide
 from postel.experiments.search.driving import Driven, Tell, drive
 from postel.experiments.search.spaces import flat, published_values
 from postel.experiments.search.template import Template
@@ -61,7 +61,7 @@ def tune_dataset(
         recipe: How the graph is prepared.
         splits: The splits that the chosen setting is run on.
         search_splits: On how many of them settings are compared at most; all of them if None.
-        budget: What the search may spend, as :meth:`Budget.parse` reads it.
+        budget: What may be spent, the runs of the chosen setting included, as :meth:`Budget.parse` reads it.
         store: Where rows are stored, and found again after an interruption.
         workers: How many runs are made at a time.
         scheduler: The address of a Dask cluster that is used instead.
@@ -81,6 +81,7 @@ def tune_dataset(
 
     Raises:
         InputError: If a name or value does not fit, or every training failed.
+        TooSmallError: If the budget is trainings, and too few for a search.
 
     Example:
         >>> import tempfile
@@ -111,7 +112,7 @@ def tune_dataset(
         pseudo_labels=pseudo_labels,
         fixed=given,
     )
-    chosen, first = template.method, template.spec(template.start, every[0], every[0], False)
+    chosen = template.method
     reasons = ["the store has the tracebacks"]
 
     def failed(spec: RunSpec, text: str) -> None:
@@ -144,14 +145,16 @@ def tune_dataset(
     values: dict[str, Any] = {}
     spent = Spent(text=budget.text("", given), method_searched=False)
     validation: dict[str, float] = {}
+    searched: set[str] = set()
     if budget.kind != "fixed":
-        nodes = int(load_data(first, data_root).val_mask.sum())
-        driven = Driven.begin(template, budget, nodes, seed, workers)
+        driven = begin_search(template, budget, every, data_root=data_root, seed=seed, workers=workers)
+        template = driven.template
         drive({chosen.name: driven}, run, on_progress)
         search = driven.search
         if search.found is None:
             raise InputError(f"every training of {what} failed: {reasons[-1]}")
         values = search.values(search.found.place)
+        searched = {template.task_spec(search.values(task.place), task).key for task in search.known}
         rungs = tuple(Rung(rung.tried, rung.replicates, rung.trainings) for rung in search.found.rungs)
         spent = Spent(
             trials=search.found.tried,
@@ -162,10 +165,12 @@ def tune_dataset(
             method_searched=search.method_was_searched,
         )
         validation = _validation(search.found.runs, metric)
-    specs = [template.spec(values, split, split, template.pseudo_labels) for split in every]
+    specs = [template.spec(values, split, split, template.search_rounds) for split in every]
     rows = run(specs, lambda spec, came: None)
     if not rows:
         raise InputError(f"every training of {what} failed: {reasons[-1]}")
+    if more := sum(row.result.trainings for row in rows if budget.kind != "fixed" and row.key not in searched):
+        spent = replace(spent, text=f"{spent.text}, {more} more to run the choice on all splits")
     measured = [Measured.of(row, metric) for row in rows]
     question = Question(
         dataset=dataset,
@@ -197,6 +202,43 @@ def tune_dataset(
     )
     store.add_cell(cell)
     return cell
+
+
+class TooSmallError(InputError):
+    """A budget of trainings does not allow to compare two settings of a method."""
+
+
+def begin_search(
+    template: Template,
+    budget: Budget,
+    splits: Sequence[int],
+    *,
+    data_root: str | None = None,
+    seed: int = 0,
+    workers: int = 1,
+) -> Driven:
+    """Start a search on a dataset; no run is made yet.
+
+    Args:
+        template: What is searched, and what is left as it is.
+        budget: What may be spent.
+        splits: The splits that the chosen setting is run on.
+        data_root: Folder of graph files to look in first.
+        seed: Shifts the lattice of settings.
+        workers: How many runs are made at a time.
+
+    Returns:
+        The search.
+
+    Raises:
+        TooSmallError: If the budget is trainings, and too few for a search.
+    """
+    first = template.spec(template.start, splits[0], splits[0], False)
+    nodes = int(load_data(first, data_root).val_mask.sum())
+    driven = Driven.begin(template, budget, nodes, seed, workers, final=len(splits))
+    if driven.too_small:
+        raise TooSmallError(driven.too_small)
+    return driven
 
 
 def checked_template(
@@ -253,23 +295,23 @@ def checked_template(
 ONE_CLASS_VALIDATION = f"{ONE_CLASS}_validation"
 
 
-def recommended(cells: Sequence[Cell], store: Store) -> tuple[str, str]:
+def recommended(cells: Sequence[Cell], store: Store, left_out: Sequence[str] = ()) -> Choice:
     """Recommend a method: soft labels only if they beat one-hot labels by more than the standard error.
 
     Args:
         cells: The best setting of each method on the same splits by one metric, one-hot labels among them.
         store: The store that has their runs.
+        left_out: Why other methods have no cell, in a sentence each.
 
     Returns:
-        The method's name, and the reason in a sentence.
+        The choice, with a line per cell over the splits that all of them have.
     """
     lines = []
     metric = cells[0].question.metric
     for cell in cells:
         rows = store.rows(cell.run_keys, rounds=False)
         lines.append(Line(rows[0].spec, {}, [Measured.of(row, metric) for row in rows]))
-    choice = decide(lines, metric=metric)
-    return choice.method.name, choice.reason
+    return decide(lines, metric=metric, left_out=left_out)
 
 
 def _validation(runs: Sequence[Measured], metric: str) -> dict[str, float]:

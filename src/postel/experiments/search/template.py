@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from postel.experiments.search.plan import ROUNDS
 from postel.experiments.search.rungs import Task
 from postel.experiments.search.spaces import Space, Values, space_of, start_of
 from postel.experiments.spec import MethodSpec, RunSpec
@@ -30,6 +31,8 @@ class Template:
         pseudo_labels: Whether, or for how many rounds, pseudo-labels are used at the end of the search.
         fixed: Settings that are not searched, by flat name.
         splits: The splits that settings are compared on.
+        rounds_at_most: Rounds of pseudo-labels that a run of the search has at most, so that it keeps its budget;
+            None for as many as were asked for.
     """
 
     dataset: str
@@ -41,6 +44,7 @@ class Template:
     pseudo_labels: bool | int
     fixed: Mapping[str, Any]
     splits: Sequence[int]
+    rounds_at_most: int | None = None
 
     @property
     def rounds(self) -> bool:
@@ -49,8 +53,26 @@ class Template:
 
     @property
     def trainings_each(self) -> int:
-        """Trainings per run without pseudo-labels: two for distillation, which has a teacher."""
-        return 2 if self.method.name == "distillation" else 1
+        """Trainings per run without pseudo-labels: two with a teacher, or with a one-hot model to step back to."""
+        return 2 if self.method.name == "distillation" or self.method.make().accept != "loss" else 1
+
+    @property
+    def trainings_at_most(self) -> int | None:
+        """Trainings per run with pseudo-labels at most, None if nothing bounds them."""
+        rounds = self.search_rounds
+        if rounds is True:
+            return None
+        return 1 + max(int(rounds), self.trainings_each - 1)
+
+    @property
+    def trainings_with_rounds(self) -> float:
+        """Trainings per run with pseudo-labels on average: the paper's mean, unless there cannot be so many."""
+        return min(ROUNDS, self.trainings_at_most or ROUNDS)
+
+    @property
+    def search_rounds(self) -> bool | int:
+        """Whether, or for how many rounds, runs of the search have pseudo-labels."""
+        return self.pseudo_labels if self.rounds_at_most is None else self.rounds_at_most
 
     @property
     def space(self) -> Space:
@@ -82,7 +104,7 @@ class Template:
             The spec.
         """
         split, seed = self.replicates[task.replicate]
-        return self.spec(values, split, seed, self.pseudo_labels if task.rounds else False)
+        return self.spec(values, split, seed, self.search_rounds if task.rounds else False)
 
     def spec(self, values: Values, split: int, seed: int, pseudo_labels: bool | int) -> RunSpec:
         """Return the spec of a setting.
@@ -115,9 +137,10 @@ class Template:
         )
 
     def identity(self) -> dict[str, Any]:
-        """Return all fields as plain values, for a hash."""
+        """Return what was asked for as plain values, for a hash."""
+        asked = {name: value for name, value in self.__dict__.items() if name != "rounds_at_most"}
         return {
-            **self.__dict__,
+            **asked,
             "method": self.method.model_dump(mode="json"),
             "fixed": dict(self.fixed),
             "splits": list(self.splits),

@@ -48,17 +48,20 @@ def tune(
     returns the best so far. Test nodes have no say.
 
     Args:
-        data: A graph with ``x``, ``edge_index``, ``y``, ``train_mask`` and ``val_mask``; masks are [N], or [N, S]
-            for S splits.
+        data: A graph with ``x``, ``edge_index`` or ``adj_t``, ``y``, ``train_mask`` and ``val_mask``; masks are
+            boolean [N], [N, S] for S splits, or ids of nodes.
         backbone: A network's name, or a function ``model_fn(in_channels, out_channels)`` that returns a module
             called as ``module(x, edge_index)``.
         methods: Methods as in commands, for instance ``"ls"`` or ``"postel:beta=0.4"``.
-        budget: What each method may spend: trainings (``200``), minutes (``"30m"``) or ``"standard"``.
+        budget: What each method may spend: trainings (``200``), minutes (``"30m"``) or ``"standard"``. Trainings
+            are never exceeded: runs of the search then have a bounded number of rounds, and a method whose search
+            does not fit is left out, with a sentence that says so.
         workers: Processes of one thread each; 1 runs everything here.
         store: The path of a store, or an open one, for the rows: the same call continues from them. If None,
             nothing is stored.
         progress: Whether to show a bar on standard error.
-        pseudo_labels: Whether, or for how many rounds, methods that use them get pseudo-labels.
+        pseudo_labels: Whether, or for how many rounds, methods that use them get pseudo-labels. What
+            ``choice.fit`` trains has as many as are asked for here.
         fixed: Settings that are not searched, such as ``{"max_epochs": 200, "lr": 0.01}``; ``device`` and
             ``batch_size`` go here too.
         metric: What settings and methods are chosen by: ``"accuracy"``, or on imbalanced graphs ``"roc_auc"``,
@@ -113,6 +116,8 @@ def tune(
     }
     for one in driven.values():
         classifier_of(one.template.spec(one.template.start, 0, 0, False), graph.model_fn)
+        if one.template.method.name == BASELINE and one.too_small:
+            raise InputError(f"{one.too_small[:-1]}; give a larger budget")
     reasons: dict[str, str] = {}
     interrupted = False
     with MemoryRuns(graph, workers) as runs, _bar(progress) as on_progress:
@@ -126,13 +131,17 @@ def tune(
     if interrupted and all(one.search.found is None for one in driven.values()):
         raise KeyboardInterrupt
     lines = []
+    left_out = []
     for label, one in driven.items():
+        if one.too_small:
+            left_out.append(one.too_small)
+            continue
         if one.search.found is None:
             if interrupted:
                 continue
             raise InputError(f"every training of {label} failed: {reasons.get(label) or _any(reasons)}")
         lines.append(Line.of(one))
-    return decide(lines, graph.model_fn, interrupted=interrupted, metric=metric)
+    return decide(lines, graph.model_fn, interrupted=interrupted, metric=metric, left_out=left_out)
 
 
 def _parsed(methods: Sequence[str]) -> list[MethodSpec]:

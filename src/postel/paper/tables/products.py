@@ -78,13 +78,13 @@ class TableProducts(Target):
         todo = [(request, seed) for request, seed in todo if kept.get(self.name, self._key(request, seed)) is None]
         if not todo and kept.get(self.name, _TIMING) is not None:
             return
-        data = _load(self.options.data_root)
+        data, device = _load(self.options.data_root), self.options.device
         if kept.get(self.name, _TIMING) is None:
             watch.on_step("timing soft labels")
             kept.put(self.name, _TIMING, time_soft_labels(data))
         for number, (request, seed) in enumerate(todo):
             watch.on_cell(number, len(todo), request)
-            kept.put(self.name, self._key(request, seed), train_once(data, request, seed, self.epochs))
+            kept.put(self.name, self._key(request, seed), train_once(data, request, seed, self.epochs, device))
 
     def make(self, reader: Reader) -> Rendering:
         """Return ours beside the paper's; no difference is given for another graph than the paper's.
@@ -128,7 +128,8 @@ class TableProducts(Target):
         return Rendering(self.name, Table(self.title, _COLUMNS, rows, _notes(timing, comparable)))
 
     def _key(self, request: CellRequest, seed: int) -> str:
-        return f"{request.backbone} {request.variant.slug} seed={seed} epochs={self.epochs}"
+        where = "" if self.options.device == "cpu" else f" device={self.options.device}"
+        return f"{request.backbone} {request.variant.slug} seed={seed} epochs={self.epochs}{where}"
 
 
 _COLUMNS = (
@@ -158,7 +159,7 @@ def time_soft_labels(data: Any) -> dict[str, Any]:
     return {"seconds": min(taken), "nodes": int(data.num_nodes), "entries": int(data.edge_index.shape[1])}
 
 
-def train_once(data: Any, request: CellRequest, seed: int, epochs: int) -> dict[str, Any]:
+def train_once(data: Any, request: CellRequest, seed: int, epochs: int, device: str = "cpu") -> dict[str, Any]:
     """Return test accuracy and times of one run with sampled batches and default settings.
 
     Args:
@@ -166,6 +167,7 @@ def train_once(data: Any, request: CellRequest, seed: int, epochs: int) -> dict[
         request: The network and the method.
         seed: The seed of the run.
         epochs: Epochs at most.
+        device: The torch device.
     """
     model = NodeClassifier(
         request.backbone,
@@ -173,6 +175,7 @@ def train_once(data: Any, request: CellRequest, seed: int, epochs: int) -> dict[
         pseudo_labels=request.variant.pseudo_labels,
         max_epochs=epochs,
         batch_size=BATCH_SIZE,
+        device=device,
         seed=seed,
     ).fit(data)
     result = model.result_
