@@ -25,8 +25,8 @@ def tune(
         str,
         typer.Option(
             "--budget",
-            help="For each method: a number of trainings (200), which is never exceeded, or minutes (30m), full-size "
-            "rungs (standard), the full grid (grid) or no search (fixed).",
+            help="For each method: a number of trainings (200), which is never exceeded, or minutes (30m), "
+            "full-size rungs (standard), the full grid (grid) or no search (fixed).",
         ),
     ] = "200",
     splits: options.Splits = 10,
