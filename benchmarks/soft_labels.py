@@ -171,14 +171,15 @@ def main() -> None:
     }
     slow = published_way(edge_index, everyone, max(2000, nodes // 40), 2000)
     calibrated = CalibratedPosteL(targets="train")
+    around_train = CalibratedPosteL(targets="train", centers="train")
     draws = torch.randn(nodes, CLASSES, generator=torch.Generator().manual_seed(2))
     draws[torch.arange(nodes), y] += 3
     said = torch.softmax(draws, dim=1, out=empty_table(nodes, CLASSES, draws))
     del draws
     soft = train.with_evidence(said, copy=False)
 
-    def calibrated_round(known: KnownLabels) -> Callable[[], object]:
-        return lambda: objective_of(calibrated, edge_index, known, _no_teacher)
+    def calibrated_round(known: KnownLabels, method: CalibratedPosteL = calibrated) -> Callable[[], object]:
+        return lambda: objective_of(method, edge_index, known, _no_teacher)
 
     ours_calibrated = {
         "training labels alone, direction not asked": measure(calibrated_round(train), options.repeats),
@@ -188,6 +189,9 @@ def main() -> None:
         ),
         "training labels alone": measure(calibrated_round(train), options.repeats),
         "soft evidence of all nodes: a round of fit": measure(calibrated_round(soft), options.repeats),
+        "the same, pairs around training nodes only": measure(
+            calibrated_round(soft, around_train), options.repeats
+        ),
     }
     matrices = matrix_per_node(edge_index, soft, max(2000, nodes // 40), 2000)
     if options.json:
