@@ -36,6 +36,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+def pytest_runtest_setup() -> None:
+    """Give every test one thread, whatever another library left behind: bits of sums depend on the number."""
+    torch.set_num_threads(1)
+
+
 @pytest.fixture(scope="session")
 def data_root() -> Path:
     """The folder of real graph files that ``POSTEL_DATA`` names."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from postel.cli import console
 from postel.cli.console import print_table
 
 COLUMNS = ["method", "accuracy", "against one-hot", "p", "macro-F1", "cal.err."]
@@ -11,6 +12,13 @@ ROWS = [
     ["one_hot", "80.8±1.2", "–", "–", "81.8±1.4", "13.2±1.4"],
     ["postel:alpha=0.8 (one class)", "81.4±0.7", "+17.3 [+16.7, +18.0]", "1.000", "81.2±0.6", "30.4±0.8"],
 ]
+
+
+@pytest.fixture(autouse=True)
+def fresh_console(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A console keeps the width that ``COLUMNS`` named when it was made, maybe by an earlier test."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setattr(console, "out", console.out.__class__(highlight=False, markup=False))
 
 
 @pytest.mark.parametrize("width", [10, 40, 60, 80, 100, 200])
@@ -32,9 +40,8 @@ def test_no_cell_is_lost_in_a_terminal_of_any_width(
 
 
 def test_a_pipe_gets_the_table_in_one_piece(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)
     wide = [*COLUMNS, "rounds", "seconds", "trainings", "share of the test nodes"]
     print_table("title", wide, [[*row, "1.0", "2.0", "3.0", "50.0"] for row in ROWS])
     lines = capsys.readouterr().out.splitlines()

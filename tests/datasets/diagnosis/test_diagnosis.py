@@ -67,7 +67,7 @@ def test_published_adjusted_homophily_and_informativeness(name, data_root):
 @pytest.mark.filterwarnings("ignore::postel.datasets.DatasetWarning")
 def test_verdicts_of_real_graphs(data_root):
     wanted = {"cora": "informative", "actor": "like uniform smoothing", "squirrel": "like uniform smoothing"}
-    wanted |= {"cornell": "small effect", "texas": "averaging neighbors' labels misleads"}
+    wanted |= {"cornell": "small effect", "texas": "averaging their labels misleads"}
     for name, words in wanted.items():
         assert words in diagnose(name, data_root=data_root).verdict
     assert "nearly equal" in diagnose("actor", data_root=data_root).verdict
