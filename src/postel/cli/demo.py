@@ -90,8 +90,7 @@ def _make(page: Path, splits: int, max_epochs: int, device: str, workers: int, d
         rows += found.rows
         all_labels = diagnose(dataset, None, data_root=data_root).all_labels.conditional
         graphs[dataset] = found.cells
-        # Accuracies come first, and the page opens on them.
-        pictures += comparison_pictures(found.cells, all_labels)[1:]
+        pictures += comparison_pictures(found.cells, all_labels, accuracies=False)  # the page opens on them
     caption = (
         "Why: three target nodes T. SALS gives T its neighbors' average whatever the graph; the posterior agrees "
         "with it where like links to like and turns round where it does not."

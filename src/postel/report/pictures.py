@@ -91,27 +91,29 @@ def gains_picture(reader: Reader) -> Picture | None:
     return Picture.drawn(gains_figure(pairs), FigureGains.title)
 
 
-def comparison_pictures(cells: Sequence[Cell], all_labels: Matrix | None = None) -> list[Picture]:
+def comparison_pictures(
+    cells: Sequence[Cell], all_labels: Matrix | None = None, *, accuracies: bool = True
+) -> list[Picture]:
     """Return the pictures of a comparison: methods side by side on one dataset.
 
     Args:
         cells: One cell per method, with rows; the first row of each with its rounds.
         all_labels: P(neighbor's class | class) of all labels, which is shown and never used; None leaves it out.
+        accuracies: Whether to draw accuracies; False where they are shown elsewhere.
 
     Returns:
         Accuracies, losses and, where a method has them, conditional matrices.
     """
     name = cells[0].question.dataset
-    pictures = [
-        Picture.drawn(
-            accuracy_figure(cells), f"{name}: test accuracy, one point per split, means with 95 % intervals."
-        ),
-        Picture.drawn(
-            loss_figure(cells),
-            f"{name}: loss of the first split on training (dashed), validation (solid) and test nodes (dotted), "
-            "with hard labels; the line marks the chosen epoch.",
-        ),
-    ]
+    pictures = []
+    if accuracies:
+        caption = f"{name}: test accuracy, one point per split, means with 95 % intervals."
+        pictures.append(Picture.drawn(accuracy_figure(cells), caption))
+    caption = (
+        f"{name}: loss of the first split on training (dashed), validation (solid) and test nodes (dotted), "
+        "with hard labels; the line marks the chosen epoch."
+    )
+    pictures.append(Picture.drawn(loss_figure(cells), caption))
     conditionals = conditional_figure(cells, all_labels)
     if conditionals is not None:
         caption = (
