@@ -10,6 +10,9 @@ DEMO   := $(VENV)/.demo
 READY  := $(VENV)/.ready
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 
+# Some machines forbid Python to keep bytecode. Every process then compiles torch again, for six seconds.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test static check quick results verify docs lint types imports unit setup clean
 
 $(DEMO): pyproject.toml constraints.txt
