@@ -42,7 +42,7 @@ METRIC_NAMES: dict[str, str] = {
 }
 
 #: When a round of training is kept.
-Accept = Literal["loss", "scaled", "accuracy", "always"]
+Accept = Literal["loss", "scaled", "both", "accuracy", "always"]
 
 
 def check_edge_weight_name(value: object) -> None:
@@ -166,10 +166,11 @@ class CalibratedSettings:
             ``"hard"`` as its most probable classes, ``"none"`` not at all.
         calibration: ``"exponents"`` fits one each for prior, sum and mean of the neighbors' log-likelihoods,
             ``"temperature"`` one in all, ``"none"`` takes the posterior as it is.
-        accept: When a round is kept: ``"scaled"`` if its validation loss after temperature scaling is lower,
-            ``"accuracy"`` if its validation accuracy is higher or, where equal, that loss lower, ``"always"`` for
-            the first round whatever it gives, ``"loss"`` by the plain loss and without the one-hot model, as in
-            the paper.
+        accept: When a round is kept: ``"both"`` if its validation loss after temperature scaling is lower than
+            that of all before, and it is no less accurate on validation nodes than the one-hot model;
+            ``"scaled"`` if that loss is lower; ``"accuracy"`` if it is more accurate than all before or, where
+            equal, that loss lower; ``"always"`` for the first round whatever it gives; ``"loss"`` by the plain
+            loss and without the one-hot model, as in the paper.
         targets: Which nodes a round trains on: ``"all"`` of which the best model so far has something to say, on
             ``alpha`` times their posterior and the rest what the model says; or ``"train"`` nodes only.
         leave_one_out: Whether a training node's own label is left out of the counts that its posterior rests on.
@@ -189,7 +190,7 @@ class CalibratedSettings:
     alpha: float = 0.5
     evidence: EvidenceKind = field(default="soft", kw_only=True)
     calibration: Calibration = field(default="exponents", kw_only=True)
-    accept: Accept = field(default="scaled", kw_only=True)
+    accept: Accept = field(default="both", kw_only=True)
     targets: Targets = field(default="all", kw_only=True)
     leave_one_out: bool = field(default=True, kw_only=True)
     centers: Centers = field(default="labelled", kw_only=True)

@@ -8,6 +8,7 @@ import torch
 from postel.errors import InputError
 from postel.labels import KnownLabels
 from postel.training import iterate_pseudo_labels
+from postel.training.pseudo_labels import Judgement
 
 TRUTH = torch.tensor([0, 1, 2, 0, 1, 2])
 KNOWN = KnownLabels.from_index(torch.tensor([0, 1, 2]), TRUTH[:3], num_nodes=6)
@@ -49,6 +50,19 @@ def test_a_constant_model_cannot_overwrite_training_labels():
     assert calls[1][0].dense().tolist() == [0, 1, 2, 2, 2, 2]
     assert run.rounds[1].agreement == {"val": 0.0, "test": 0.5}
     assert (run.best.number, run.improved_rounds, run.trainings) == (0, 0, 2)  # equal is not lower
+
+
+def test_a_round_that_is_wrong_more_often_than_round_zero_is_the_last():
+    wrong = {3.0: 0.4, 2.0: 0.2, 1.0: 0.3, 0.5: 0.5}
+    run = iterate_pseudo_labels(
+        _scripted(list(wrong))[0], KNOWN, judge=lambda model: Judgement((model.val_loss,), wrong[model.val_loss])
+    )
+    assert [entry.improved for entry in run.rounds] == [
+        True,
+        True,
+        True,
+        False,
+    ]  # 0.3: worse than 0.2, not than 0.4
 
 
 def test_pseudo_labels_come_from_the_best_model_so_far():

@@ -94,7 +94,7 @@ def test_test_labels_change_no_bit(data: Data, smoother: Any) -> None:
     assert [entry.val_loss_scaled for entry in one.history_] == [entry.val_loss_scaled for entry in two.history_]
 
 
-@pytest.mark.parametrize("accept", ["scaled", "accuracy"])
+@pytest.mark.parametrize("accept", ["both", "scaled", "accuracy"])
 def test_a_refused_round_leaves_the_one_hot_model(accept: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Labels turned upside down are refused."""
     data = load_dataset("csbm-heterophilic", split=0)
@@ -117,6 +117,31 @@ def test_accepted_rounds_have_ever_lower_scaled_losses(data: Data) -> None:
     assert losses == sorted(losses, reverse=True) and len(set(losses)) == len(losses)
     if not model.history_[-1].improved:
         assert model.history_[-1].val_loss_scaled >= losses[-1]
+
+
+def test_no_kept_round_is_less_accurate_on_validation_nodes_than_the_one_hot_model() -> None:
+    """Where neighbors tell nothing, a lower loss alone takes models that are right less often."""
+
+    def rounds(accept: Any) -> list[tuple[bool, bool, float | None]]:
+        """Whether each round was kept and is right less often than round 0, and its loss."""
+        model = fitted(data, CalibratedPosteL(accept=accept))
+        accuracies = [entry.curves.accuracy["val"][entry.best_epoch - 1] for entry in model.history_]
+        assert model.result_.val.accuracy == pytest.approx(accuracies[model.result_.best_round], abs=1e-6)
+        return [
+            (entry.improved, accuracy < accuracies[0], entry.val_loss_scaled)
+            for entry, accuracy in zip(model.history_, accuracies, strict=True)
+        ]
+
+    harmed = 0
+    for split in range(3):
+        data = load_dataset("csbm-no-signal", split=split)
+        by_loss, by_both = rounds("scaled"), rounds("both")
+        assert not any(kept and harms for kept, harms, _ in by_both)
+        # The same rounds, up to the first that harms.
+        first = next((i for i, (kept, harms, _) in enumerate(by_loss) if kept and harms), len(by_loss))
+        assert [loss for *_, loss in by_both] == [loss for *_, loss in by_loss[: first + 1]]
+        harmed += first < len(by_loss)
+    assert harmed
 
 
 def test_without_pseudo_labels_there_is_one_round_on_training_labels(data: Data) -> None:

@@ -81,8 +81,8 @@ class CalibratedPosteL(Smoother, CalibratedSettings):
     With ``NodeClassifier(..., pseudo_labels=True)`` rounds start from the model trained on one-hot labels. Its
     probabilities, scaled by a temperature that is fitted on validation nodes, are the evidence about all other
     nodes, and a round trains on these nodes too: half on their posterior, half on these probabilities. A round is
-    kept only if it is better than the best model so far, the one-hot model included. As a transform it uses the
-    training labels alone.
+    kept only if on validation nodes it has a lower loss than the best model so far, the one-hot model included,
+    and is no less accurate than the one-hot model. As a transform it uses the training labels alone.
 
     It is its own :class:`~postel.settings.CalibratedSettings`, which explains each argument at length.
     :func:`~postel.functional.calibrated_soft_labels` is the same as a function of tensors.
@@ -91,7 +91,7 @@ class CalibratedPosteL(Smoother, CalibratedSettings):
         alpha: Weight of the posterior against the one-hot label.
         evidence: How a model's predictions for unlabelled nodes enter: ``"soft"``, ``"hard"`` or ``"none"``.
         calibration: ``"exponents"`` (three), ``"temperature"`` (one) or ``"none"``.
-        accept: When a round is kept: ``"scaled"``, ``"accuracy"``, ``"always"`` or ``"loss"``.
+        accept: When a round is kept: ``"both"``, ``"scaled"``, ``"accuracy"``, ``"always"`` or ``"loss"``.
         targets: Nodes that a round trains on: ``"all"`` with evidence, or ``"train"`` nodes only.
         leave_one_out: Whether a training node's own label is left out of its posterior's counts.
         centers: Centers of counted pairs: all ``"labelled"`` nodes, or ``"train"`` nodes only.

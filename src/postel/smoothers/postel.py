@@ -100,8 +100,8 @@ class PosteL(Smoother, PosteLSettings):
             training node.
         accept: When :class:`~postel.NodeClassifier` keeps a round of training with pseudo-labels. ``"loss"``, the
             paper's rule, asks for a lower validation loss than all rounds before; ``"scaled"`` starts from the
-            model trained on one-hot labels and asks for a lower loss after temperature scaling, as
-            :class:`~postel.CalibratedPosteL` does.
+            model trained on one-hot labels and asks for a lower loss after temperature scaling, ``"both"`` also
+            for an accuracy no lower than that model's, as :class:`~postel.CalibratedPosteL` does.
 
     Example:
         >>> from torch_geometric.data import Data

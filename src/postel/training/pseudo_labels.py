@@ -34,11 +34,13 @@ class Judgement:
 
     Attributes:
         score: What rounds are ranked by: lower is better, the first number that differs decides.
+        wrong: The share of validation nodes that it gets wrong, if no round may have a larger one than round 0.
         temperature: The temperature that fits its confidence to validation nodes, if it was fitted.
         scaled_loss: Its validation loss after that scaling.
     """
 
     score: tuple[float, ...]
+    wrong: float = 0.0
     temperature: float | None = None
     scaled_loss: float | None = None
 
@@ -137,7 +139,8 @@ def iterate_pseudo_labels(
         rounds: True for as long as models get better, a number for at most that many rounds with pseudo-labels,
             False for none.
         truth: Node ids and their classes by the name of a set; agreement with it is reported and never used.
-        judge: Ranks models; a round has to be strictly better than the best before it.
+        judge: Judges models; a round has to be strictly better than the best before it, and no more often wrong
+            than round 0.
         relabel: Makes the labels of the next round from the best model.
 
     Returns:
@@ -167,7 +170,7 @@ def iterate_pseudo_labels(
         labels = relabel(known, outcome, best)
         candidate = fit_once(labels, len(done))
         judgement = judge(candidate)
-        improved = judgement.score < best.score
+        improved = judgement.score < best.score and judgement.wrong <= done[0].judgement.wrong
         done.append(Round(len(done), labels, candidate, improved, agreement, judgement))
         if not improved:
             break

@@ -93,11 +93,12 @@ def _judge(accept: Accept, validation: tuple[Tensor, Tensor]) -> Judge:
         scores = {
             "loss": by_loss(outcome).score,
             "scaled": (loss,),
+            "both": (loss,),
             "accuracy": (wrong, loss),
             # Ever lower: one after the other is kept.
             "always": (-float(next(order)),),
         }
-        return Judgement(scores[accept], temperature, loss)
+        return Judgement(scores[accept], wrong if accept == "both" else 0.0, temperature, loss)
 
     order = iter(range(1 << 30))
     return judge
