@@ -37,8 +37,8 @@ def test_pairs_are_ranked_by_mean_regret_on_validation_nodes() -> None:
         row("texas", 0.8, 0.99, protocol="stratified"), row("texas", 0.8, 0.99, backbone="mlp"),
     ]  # fmt: skip
     module = script()
-    found = module.best_of_pairs(rows)
+    found = module.accuracies_of_pairs(rows)
     first, second = module.ranked(found, "postel")
-    assert first[1:] == (2, (0.2, 0.4)) and second[1:] == (2, (0.8, 0.4))
+    assert first[1:] == (2, 3, (0.2, 0.4)) and second[1:] == (2, 2, (0.8, 0.4))
     assert abs(first[0] - (2 + 29) / 2) < 1e-9 and abs(second[0] - (0 + 39) / 2) < 1e-9
     assert module.ranked(found, "postel_as_released") == []
