@@ -51,7 +51,7 @@ COUNTS = {
     "table-likelihood": 5,
     "table-ablation": 7,
     "table-calibrated": 4,
-    "table-calibrated-ablation": 13,
+    "table-calibrated-ablation": 14,
     "figure-gains": 5,
     "figure-loss": 2,
     "figure-loss-all": 6,
