@@ -25,7 +25,7 @@ FOLDERS = sorted(Path(__file__).resolve().parent.glob("rows*"))
 def draw(count: int, seed: int, datasets: set[str]) -> list[Row]:
     """Return rows of all committed studies at random, each of this version's as likely as any other.
 
-    Version 0.2 adds numbers up in another order than 0.1 did: one in some ten rows of 0.1 comes out differently.
+    Version 0.2 adds numbers up in another order than 0.1 did, and some rows of 0.1 come out differently.
 
     Args:
         count: How many.
