@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from statistics import fmean
 from typing import TypeVar
 
 import typer.main
@@ -110,20 +111,13 @@ def gains_of(figure: FigureGains, reader: Reader) -> str:
         for label, found in by_method.items()
         if found.keys() >= set(graphs)
     ]
-    better, worse = (
-        _and(
-            [
-                f"{pair.variant.label} on {dataset_label(pair.question.dataset)}"
-                for pair in fair
-                if pair.reads == reads
-            ]
-        )
-        for reads in ("more", "less")
-    )
+    clear: dict[str, list[str]] = {"more": [], "less": []}
+    for pair in fair:
+        clear.get(pair.reads, []).append(f"{pair.variant.label} on {dataset_label(pair.question.dataset)}")
     chosen = [by_method[POSTEL.label][graph] for graph in graphs]
-    ours = sum(pair.cell.accuracy.mean for pair in chosen) / len(chosen)
-    theirs = sum(pair.paper.value for pair in chosen if pair.paper) / len(chosen)
-    their_gain = sum(pair.paper_gain or 0.0 for pair in chosen) / len(chosen)
+    ours = fmean(pair.cell.accuracy.mean for pair in chosen)
+    theirs = fmean(pair.paper.value for pair in chosen if pair.paper)
+    their_gain = fmean(pair.paper_gain for pair in chosen if pair.paper_gain is not None)
     constant = [
         f"{dataset_label(pair.question.dataset)} ({pair.cell.majority:.1f})"
         for pair in chosen
@@ -132,7 +126,7 @@ def gains_of(figure: FigureGains, reader: Reader) -> str:
     sentences = (
         f"With GCN on {places}, every method and one-hot labels searched alike ({budgets}), the mean gain over "
         f"one-hot labels is {_and(means)}. Clearly better after correction for {len(fair)} comparisons: "
-        f"{better or 'none'}; clearly worse: {worse or 'none'}.",
+        f"{_and(clear['more']) or 'none'}; clearly worse: {_and(clear['less']) or 'none'}.",
         f"PosteL scores {ours:.1f} on average where the paper has {theirs:.1f}; it gains {_mean(chosen):+z.1f} "
         f"where the paper has {their_gain:+z.1f}, over one-hot figures that the paper copied.",
         *([f"A constant answer scores about as much as it on {_and(constant)}."] if constant else []),
@@ -149,8 +143,7 @@ def _and(words: Sequence[str]) -> str:
 
 
 def _mean(pairs: Iterable[ComparedCell]) -> float:
-    gains = [pair.gain.mean for pair in pairs if pair.gain]
-    return sum(gains) / len(gains)
+    return fmean(pair.gain.mean for pair in pairs if pair.gain)
 
 
 def matrix(table: AccuracyTable, reader: Reader) -> str:

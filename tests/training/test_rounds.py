@@ -112,7 +112,7 @@ def test_a_refused_round_leaves_the_one_hot_model(accept: Any, monkeypatch: pyte
 
 
 def test_accepted_rounds_have_ever_lower_scaled_losses(data: Data) -> None:
-    model = fitted(data, CalibratedPosteL())
+    model = fitted(data, CalibratedPosteL(accept="scaled"))  # the last of "both" may be refused for its accuracy
     losses = [entry.val_loss_scaled for entry in model.history_ if entry.improved]
     assert losses == sorted(losses, reverse=True) and len(set(losses)) == len(losses)
     if not model.history_[-1].improved:
