@@ -110,4 +110,5 @@ def _kill(pool: ProcessPoolExecutor) -> None:
     _pool.cache_clear()
     for process in list((getattr(pool, "_processes", None) or {}).values()):
         process.kill()
-    pool.shutdown(wait=False, cancel_futures=True)
+    # Its thread is waited for: as Python exits it would write to the pipe that the thread is about to close.
+    pool.shutdown(wait=True, cancel_futures=True)
