@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli.commands import Here, postel
+from postel.experiments.store import Store
 from postel.paper.target import target_names
 
 SMALL = ("--datasets", "karate", "--splits", "2", "--max-epochs", "6", "-w", "1")
@@ -50,6 +51,13 @@ def test_a_table_is_printed_and_written_with_a_search(tmp_path: Path) -> None:
     )
     rows = json.loads(again.stdout)["rows"]
     assert [row["ours"] for row in rows] == [float(line["ours"]) for line in lines]
+
+
+def test_a_budget_too_small_for_one_method_is_refused_before_any_is_run(here: Here, tmp_path: Path) -> None:
+    arguments = ("reproduce", "table-main", *SMALL, "-b", "gcn", "-m", "one_hot,postel")
+    refused = here(*arguments, "--budget", "6", cwd=tmp_path)
+    assert refused.returncode == 2 and "a budget of 6 trainings is too small to search postel" in refused.stderr
+    assert Store(tmp_path / "postel.sqlite").all_rows() == []
 
 
 def test_a_dry_run_runs_nothing_and_says_how_it_knows(

@@ -93,11 +93,14 @@ def test_a_budget_that_is_too_small_is_a_sentence_and_no_verdict(here: Here, tmp
     done = here("tune", "karate", "-m", "ls,postel", "--budget", "8", *SMALL, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
-    assert "8 trainings are too few to search postel: comparing two settings" in said and "(uniform)" in said
+    assert (
+        "a budget of 8 trainings is too small to search postel: comparing two settings" in said
+        and "(uniform)" in said
+    )
     rows = Store(tmp_path / "postel.sqlite").all_rows()
     assert {row.spec.method.name for row in rows} == {"one_hot", "uniform"}
     refused = here("tune", "karate", "--budget", "3", *SMALL, "--store", "new.sqlite", cwd=tmp_path)
-    assert refused.returncode == 2 and "3 trainings are too few to search one_hot" in refused.stderr
+    assert refused.returncode == 2 and "a budget of 3 trainings is too small to search one_hot" in refused.stderr
     assert not (tmp_path / "new.sqlite").exists(), "it is refused before anything is written"
 
 

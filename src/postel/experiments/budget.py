@@ -65,7 +65,7 @@ class Budget:
             ('30 minutes', 'standard rungs')
         """
         if self.kind in ("trainings", "minutes", "trials"):
-            return f"{self.amount:g} {self.kind}"
+            return f"{self.amount:g} {self.kind[:-1] if self.amount == 1 else self.kind}"
         return {"fixed": "no search", "grid": "the full grid", "standard": "standard rungs"}[self.kind]
 
     def text(self, spent: str, given: Mapping[str, object]) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+
 from postel.errors import InputError
 from postel.experiments.running.executor import run_all
-from postel.experiments.search.stored import tune_dataset
+from postel.experiments.search.stored import begin_search, checked_template, tune_dataset
 from postel.experiments.store import Store
 from postel.experiments.store.reader import Reader
 from postel.paper.requests import CellRequest
@@ -29,9 +31,15 @@ def _run_cells(target: Target, store: Store, watch: Watch) -> None:
     searched = [request for request in target.requests if request.base is None]
     known = [cell for cell in store.cells() if cell.target == target.name]
     before = Reader(store)
+    missing = [
+        not any(map(request.is_done_by, known)) and request.tuned_answer(before, rounds=True) is None
+        for request in searched
+    ]
+    for request in itertools.compress(searched, missing):
+        _check_budget(request, target.options.data_root)
     for number, request in enumerate(searched):
         watch.on_cell(number, len(target.requests), request)
-        if not any(map(request.is_done_by, known)) and request.tuned_answer(before, rounds=True) is None:
+        if missing[number]:
             _run_cell(request, target, store, watch)
     reader, specs = Reader(store), []
     moved = [request for request in target.requests if request.base is not None]
@@ -49,6 +57,24 @@ def _run_cells(target: Target, store: Store, watch: Watch) -> None:
             on_row=watch.on_row,
             scheduler=options.scheduler,
         )
+
+
+def _check_budget(request: CellRequest, data_root: str | None) -> None:
+    """Refuse trainings that are too few for a search, before other cells are run for an hour."""
+    question, budget = request.question, request.budget
+    if budget.kind != "trainings":
+        return
+    template = checked_template(
+        question.dataset,
+        question.backbone,
+        request.variant.text,
+        protocol=question.protocol,
+        splits=question.splits[: question.search_splits or None],
+        data_root=data_root,
+        pseudo_labels=question.pseudo_labels,
+        fixed=dict(question.fixed),
+    )
+    begin_search(template, budget, question.splits, data_root=data_root)
 
 
 def _run_cell(request: CellRequest, target: Target, store: Store, watch: Watch) -> None:

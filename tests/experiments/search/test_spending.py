@@ -75,7 +75,7 @@ def test_no_search_spends_more_than_its_budget(method, backbone, splits, nodes, 
     driven = begin(method, budget, splits, nodes, final=splits if tests else 0, backbone=backbone)
     search = finish(driven, share)
     if driven.too_small:
-        assert not search.known and search.found is None and "too few to search" in driven.too_small
+        assert not search.known and search.found is None and "too small to search" in driven.too_small
         return
     price = driven.template.trainings_at_most if search.rounds else search.each
     failed = sum(run is None for run in search.known.values())
@@ -153,12 +153,14 @@ def test_one_worker_and_four_spend_and_choose_the_same():
 
 def test_a_budget_that_is_too_small_is_a_sentence_and_no_verdict():
     data = graph(3)
-    with pytest.raises(InputError, match=r"1 trainings are too few to search one_hot.*; give a larger budget"):
+    with pytest.raises(
+        InputError, match=r"a budget of 1 training is too small to search one_hot.*; give a larger budget"
+    ):
         tune(data, "gcn", methods=["ls"], budget=1, **QUICK)
     choice = tune(data, "gcn", methods=["ls", "postel"], budget=3, **QUICK)
     assert [line.method.name for line in choice.lines] == ["one_hot", "uniform"]
     (sentence,) = choice.left_out
-    assert sentence == "3 trainings are too few to search postel: comparing two settings may take 4."
+    assert sentence == "a budget of 3 trainings is too small to search postel: comparing two settings may take 4."
     assert sentence in str(choice) and "postel" not in choice.reason
     alone = tune(data, "gcn", methods=["postel"], budget=3, **QUICK)
     assert alone.reason == "Only one_hot labels were searched: that says nothing of others."
@@ -188,7 +190,7 @@ def test_the_command_pays_for_the_runs_on_all_splits_too(tmp_path: Path):
         assert ("more to run the choice on all splits" in cell.spent.text) == (spent(store) > cell.spent.trainings)
     store = Store(tmp_path / "small.sqlite")
     with pytest.raises(
-        TooSmallError, match=r"10 trainings are too few to search one_hot.* on 6 splits may take 12"
+        TooSmallError, match=r"a budget of 10 trainings is too small to search one_hot.* on 6 splits may take 12"
     ):
         tune_dataset("karate", "gcn", "one_hot", splits=range(6), budget="10", store=store, **quick)
     assert len(store) == 0

@@ -82,8 +82,9 @@ class Driven:
         if not search.is_too_small:
             return ""
         last = f" and running the better one on {search.final} splits" if search.final else ""
+        method = self.template.method.label
         return (
-            f"{search.budget.limit} are too few to search {self.template.method.label}: comparing two settings"
+            f"a budget of {search.budget.limit} is too small to search {method}: comparing two settings"
             f"{last} may take {search.least}."
         )
 
