@@ -16,7 +16,7 @@ from postel.experiments.results import cells_of_rows
 from postel.experiments.running.executor import run_all
 from postel.experiments.spec import MethodSpec
 
-METHODS = ("one_hot", "ls:epsilon=0.3", "sals", "postel:alpha=0.8,beta=0.4")
+METHODS = ("one_hot", "ls:epsilon=0.3", "sals", "postel")
 SPLITS = 5
 
 

@@ -32,7 +32,7 @@ data = load_dataset("csbm-heterophilic", split=0)
 model = NodeClassifier(
     model_fn,
     backbone_args={"hidden": 32},
-    smoother=PosteL(alpha=0.8, beta=0.4),
+    smoother=PosteL(alpha=0.5, beta=0.4),
     pseudo_labels=True,  # until a round no longer lowers the validation loss
     lr=0.02,
     max_epochs=200,

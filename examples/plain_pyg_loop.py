@@ -14,7 +14,7 @@ from torch_geometric.nn import GCNConv
 from postel import OneHot, PosteL, UniformSmoothing, load_dataset
 
 EPOCHS = 80
-METHODS = {"one-hot": OneHot(), "uniform": UniformSmoothing(0.3), "posterior": PosteL(alpha=0.8, beta=0.4)}
+METHODS = {"one-hot": OneHot(), "uniform": UniformSmoothing(0.3), "posterior": PosteL(alpha=0.5, beta=0.4)}
 
 
 class GCN(torch.nn.Module):

@@ -28,8 +28,8 @@ from postel.experiments.store.reader import Reader
 from postel.grouping import grouped
 from postel.paper.names import dataset_label
 
-#: Noise is beta / (1 + beta) of the label in the text's form: 9, 29, 60 and 90 %; beta itself in the released one.
-BETAS = {"postel": (0.1, 0.4, 1.5, 9.0), "postel_as_released": (0.1, 0.4, 0.6, 0.9)}
+#: The share of noise is beta / (1 + beta) in the text's form, 9 to 90 %, and beta itself in the released one.
+BETAS = {"postel": (0.1, 0.4, 1.0, 1.5, 9.0), "postel_as_released": (0.1, 0.4, 0.6, 0.9)}
 ALPHAS = (0.2, 0.5, 0.8)
 ONE_HOT = MethodSpec(name="one_hot")
 METHODS = (

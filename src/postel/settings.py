@@ -89,7 +89,7 @@ class PosteLSettings:
         InputError: If a value is out of its range.
 
     Example:
-        >>> PosteLSettings(alpha=0.5).beta
+        >>> PosteLSettings(alpha=0.8).beta
         0.4
         >>> PosteLSettings(alpha=1.5)
         Traceback (most recent call last):
@@ -97,7 +97,7 @@ class PosteLSettings:
         postel.errors.InputError: alpha must lie in [0, 1], got 1.5
     """
 
-    alpha: float = 0.8
+    alpha: float = 0.5
     beta: float = 0.4
     likelihood: Likelihood = field(default="edge", kw_only=True)
     hops: int = field(default=1, kw_only=True)

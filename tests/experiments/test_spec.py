@@ -6,6 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from postel import PosteL, UniformSmoothing
+from postel.experiments.comparison import comparison_specs
+from postel.experiments.search.spaces import space_of, start_of
 from postel.experiments.spec import MethodSpec, RunSpec
 
 
@@ -51,9 +53,9 @@ def test_a_spec_survives_json() -> None:
 @pytest.mark.parametrize(
     ("text", "made"),
     [
-        ("postel", PosteL()),
+        ("postel", PosteL(0.8, 0.4)),
         ("postel:alpha=0.6,beta=0.8", PosteL(0.6, 0.8)),
-        ("postel:likelihood=local,hops=2", PosteL(likelihood="local", hops=2)),
+        ("postel:likelihood=local,hops=2", PosteL(0.8, 0.4, likelihood="local", hops=2)),
         ("postel_as_released:alpha=0.6", PosteL.as_released(alpha=0.6)),
         ("ls:epsilon=0.3,spread=others", UniformSmoothing(0.3, spread="others")),
     ],
@@ -80,3 +82,17 @@ def test_bad_methods_are_refused_with_a_sentence(text: str, says: str) -> None:
 def test_unknown_settings_are_refused() -> None:
     with pytest.raises(ValidationError):
         spec(learning_rate=0.1)
+
+
+def test_rows_mean_what_they_meant_and_a_user_who_types_the_name_gets_the_default() -> None:
+    """Rows that name no alpha and beta were made with the published code's, whatever the default is today."""
+    unsaid = MethodSpec(name="postel", params={"likelihood": "local"})
+    assert unsaid.make() == PosteL(0.8, 0.4, likelihood="local") == unsaid.as_stored().make()
+    assert unsaid.as_typed().make() == PosteL(likelihood="local") and PosteL() != PosteL(0.8, 0.4)
+    released = MethodSpec(name="postel_as_released")
+    assert released.as_typed() == released and released.make() == PosteL.as_released(0.8, 0.4)
+    (run,) = comparison_specs("karate", [MethodSpec.parse("postel:beta=0.1")], [0])
+    assert run.method.params == {"alpha": PosteL().alpha, "beta": 0.1}
+    assert start_of(space_of("gcn", "postel"), "gcn", "postel")["method.alpha"] == 0.8, (
+        "searches begin as they did"
+    )

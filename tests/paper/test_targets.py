@@ -118,7 +118,8 @@ def test_a_row_of_the_main_table_is_what_the_classifier_gives(shared: Store) -> 
     scores = []
     for split in range(2):
         data = load_dataset("karate", split)
-        model = NodeClassifier("gcn", smoother=PosteL(), pseudo_labels=True, max_epochs=6, seed=split).fit(data)
+        smoother = PosteL(0.8, 0.4)  # where nothing is searched, the published code's
+        model = NodeClassifier("gcn", smoother=smoother, pseudo_labels=True, max_epochs=6, seed=split).fit(data)
         scores.append(100 * model.score(data))
     assert found["ours"] == pytest.approx(np.mean(scores))
 

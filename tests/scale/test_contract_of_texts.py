@@ -79,7 +79,7 @@ def test_a_name_means_one_file_in_every_engine(
 def smooth_rows(edges: dict[str, list[int]]) -> dict[int, list[float]]:
     """Soft labels of the three nodes of ``LABELS`` by the in-memory method."""
     known = KnownLabels.from_index(torch.tensor([1, 2, 3]), torch.tensor([0, 1, 1]), num_nodes=4)
-    soft = posterior_soft_labels(torch.tensor([edges["source"], edges["target"]]), known, alpha=0.8, beta=0.4)
+    soft = posterior_soft_labels(torch.tensor([edges["source"], edges["target"]]), known)
     return {node: np.round(soft[node].numpy(), 12).tolist() for node in (1, 2, 3)}
 
 

@@ -45,7 +45,7 @@ def test_tables_beside_the_output(engine: str, tmp_path: Path, store: Callable[.
     told = json.loads((tmp_path / "soft.json").read_text())
     assert told["classes"] == ["blue", "red"] and told["prior"] == [0.5, 0.5] and told["nodes"] == 2
     assert told["conditional"] == made.conditional.tolist() == [[0.0, 1.0], [0.5, 0.5]]  # b reads a, its source
-    assert told["settings"]["method"]["alpha"] == 0.8
+    assert told["settings"]["method"]["alpha"] == 0.5
 
 
 def test_spark_reads_and_writes_addresses(

@@ -14,7 +14,7 @@ from postel.cli.console import notes
 from postel.cli.console import out as screen
 
 TITLE = "Soft labels at work"
-METHODS = ("one_hot", "uniform:epsilon=0.3", "sals:smoothing=0.5", "postel:alpha=0.8,beta=0.4", "calibrated")
+METHODS = ("one_hot", "uniform:epsilon=0.3", "sals:smoothing=0.5", "postel", "calibrated")
 OPENING = (
     "Test accuracy of a GCN trained on five kinds of labels, one point per split. Where like links to like, SALS "
     "and the posteriors want the same thing. On the heterophilic graph they part: the neighbors' average points "

@@ -54,7 +54,7 @@ def train(
 ) -> None:
     """Train one model on one split, and save it if --out is given.
 
-    Example: postel train citeseer --method postel:alpha=0.8,beta=0.4 --lr 0.05 --out model
+    Example: postel train citeseer --method postel --lr 0.05 --out model
     Example: postel train --from model/run.json
     """
     from postel.cli.repeating import refuse_settings, stored_run, ways_of

@@ -31,6 +31,7 @@ def make_spec(
         InputError: If there is no such dataset or protocol.
     """
     fingerprint = run_fingerprint(dataset, settings.get("protocol", "paper"), data_root)
+    method = method.as_typed()
     rounds = method.rounds(pseudo_labels)
     return RunSpec(dataset=dataset, fingerprint=fingerprint, method=method, pseudo_labels=rounds, **settings)
 

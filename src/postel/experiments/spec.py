@@ -18,13 +18,18 @@ from postel.smoothers import SMOOTHERS, Smoother, make_smoother
 # How runs are computed if nobody says otherwise.
 _USUAL = {"batch_size": None, "device": "cpu"}
 
+#: What a spec means that does not say it: the values of the published code, which were the defaults when the first
+#: rows were stored and are what the paper's tables have without a search.
+_UNSAID: dict[str, dict[str, Any]] = {"postel": {"alpha": 0.8, "beta": 0.4}}
+
 
 class MethodSpec(BaseModel):
     """A soft-label method and its hyper-parameters.
 
     Args:
         name: The method's name, a key of ``SMOOTHERS`` or ``FORMS`` in ``postel/registry.py``.
-        params: Hyper-parameters that differ from the defaults, by name.
+        params: Hyper-parameters by name; those that are left out are at their defaults, PosteL's alpha and beta at
+            those of the published code. :meth:`as_typed` gives them the values that ``PosteL()`` has.
 
     Example:
         >>> MethodSpec.parse("postel:alpha=0.6,beta=0.8").label
@@ -75,7 +80,7 @@ class MethodSpec(BaseModel):
             InputError: If there is no such method, or it does not take a name or value.
         """
         if self.name not in FORMS:
-            return make_smoother(self.name, **self.params)
+            return make_smoother(self.name, **self.as_stored().params)
         base, function = FORMS[self.name]
         form: Callable[..., Smoother] = getattr(SMOOTHERS[base], function)
         known = list(inspect.signature(form).parameters)
@@ -83,6 +88,28 @@ class MethodSpec(BaseModel):
             if name not in known:
                 raise InputError(f"{self.name} takes {', '.join(known)}, not {name!r}")
         return form(**self.params)
+
+    def as_stored(self) -> MethodSpec:
+        """Return the same with what it leaves unsaid, as rows and the paper's tables mean it.
+
+        Example:
+            >>> MethodSpec.parse("postel:beta=0.6").as_stored().label
+            'postel alpha=0.8 beta=0.6'
+        """
+        return MethodSpec(name=self.name, params={**_UNSAID.get(self.name, {}), **self.params})
+
+    def as_typed(self) -> MethodSpec:
+        """Return the same with what it leaves unsaid, as a user means it who types the name for ``PosteL()``.
+
+        Example:
+            >>> MethodSpec.parse("postel:beta=0.6").as_typed().label
+            'postel alpha=0.5 beta=0.6'
+        """
+        if self.name not in _UNSAID:
+            return self
+        every = make_smoother(self.name).params()
+        defaults = {name: every[name] for name in _UNSAID[self.name]}
+        return MethodSpec(name=self.name, params={**defaults, **self.params})
 
     def rounds(self, wanted: bool | int) -> bool | int:
         """Return the rounds of pseudo-labels that a run has: none for a method that does not use them.

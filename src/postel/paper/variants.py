@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from dataclasses import dataclass, field
 from typing import Any
@@ -125,9 +124,8 @@ def deviations(question: Question) -> str:
         'beta=0.1, 1 round of pseudo-labels'
     """
     method = question.method.make()
-    defaults = inspect.signature(type(method)).parameters
-    given = question.method.params
-    parts = [f"{name}={value}" for name, value in given.items() if value != defaults[name].default]
+    plain = MethodSpec(name=question.method.name).make().params()
+    parts = [f"{name}={value}" for name, value in question.method.params.items() if value != plain[name]]
     if method.uses_pseudo_labels and question.pseudo_labels is not True:
         parts.append(pseudo_labels_in_words(question.pseudo_labels))
     return ", ".join(parts)

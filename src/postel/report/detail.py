@@ -64,7 +64,8 @@ def command_of(cell: Cell, store: str) -> str:
     elif cell.target:
         parts = [f"postel tune {question.dataset} --backbone {question.backbone} --method {question.method.name}"]
     else:
-        params = ",".join(f"{name}={_shown(value)}" for name, value in chosen.method.params.items())
+        given = chosen.method.as_stored().params
+        params = ",".join(f"{name}={_shown(value)}" for name, value in given.items())
         method = f"{chosen.method.name}:{params}" if params else chosen.method.name
         sets = "".join(f" --set {name}={_shown(value)}" for name, value in chosen.backbone_args.items())
         parts = [

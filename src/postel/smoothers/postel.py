@@ -115,7 +115,7 @@ class PosteL(Smoother, PosteLSettings):
                 [0.0833, 0.9167],
                 [0.1667, 0.8333],
                 [0.5000, 0.5000]])
-        >>> PosteL(alpha=0.5)
+        >>> PosteL()
         PosteL(alpha=0.5, beta=0.4, likelihood='edge', hops=1, noise='uniform', ...)
     """
 

@@ -211,5 +211,6 @@ def _default(name: str, backbone: str, method: MethodSpec) -> Any:
     place, _, argument = name.partition(".")
     if not argument:
         return RunSpec.model_fields[place].default
-    owner: Any = backbone_class(backbone) if place == "backbone_args" else method.make().__class__
-    return inspect.signature(owner).parameters[argument].default
+    if place == "method":
+        return getattr(method.make(), argument)
+    return inspect.signature(backbone_class(backbone)).parameters[argument].default
