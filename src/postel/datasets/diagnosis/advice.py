@@ -60,8 +60,8 @@ def advise(
         return Advice(
             ["one_hot", "calibrated", "postel:alpha=0.3,isolated=one-hot"],
             f"{reason}, so a posterior has little to count. The calibrated one allows for that: with a tenth of "
-            "the labels it lost nothing on four graphs (postel reproduce table-calibrated). Keep PosteL only if "
-            "a comparison speaks for it.",
+            "the labels it lost no accuracy on four graphs (postel reproduce table-calibrated). Keep PosteL only "
+            "if a comparison speaks for it.",
         )
     weak = score is not None and score - constant_score < TELLING
     if contrast < NEARLY_EQUAL or weak:
