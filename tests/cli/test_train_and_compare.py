@@ -22,7 +22,7 @@ def test_train_keeps_a_model_and_what_it_takes_to_repeat_it(tmp_path: Path) -> N
     assert done.returncode == 0, done.stderr
     row = json.loads(done.stdout)
     assert row == json.loads((tmp_path / "model" / "run.json").read_text())
-    assert row["spec"]["method"] == {"name": "postel", "params": {"alpha": 0.6}}
+    assert row["spec"]["method"] == {"name": "postel", "params": {"alpha": 0.6, "beta": 0.4}}
     assert row["made_by"]["postel"]
     data = load_dataset("karate", split=0)
     assert data.fingerprint == row["spec"]["fingerprint"]
@@ -42,7 +42,7 @@ def test_compare_prints_json_and_writes_a_page(tmp_path: Path) -> None:
     done = postel(*arguments, "--out", "page.html", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     table = json.loads(done.stdout)
-    assert [line["label"] for line in table["methods"]] == ["one_hot", "postel"]
+    assert [line["label"] for line in table["methods"]] == ["one_hot", "postel alpha=0.5 beta=0.4"]
     assert table["methods"][1]["difference"]["p_value"] >= 0.25
     assert (tmp_path / "page.html").exists()
     assert len(Store(tmp_path / "postel.sqlite")) == 6
