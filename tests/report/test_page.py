@@ -186,7 +186,8 @@ def test_a_real_store_of_a_comparison(compared: Study) -> None:
     accuracies = [one.percent("accuracy") for one in compared.rows if one.spec.method.name == "postel"]
     assert page.lines[2].cell.accuracy.mean == pytest.approx(sum(accuracies) / 2)
     details = embedded_details(page.html())
-    assert details[2]["command"].startswith("postel compare karate -m one_hot -m postel:alpha=0.6,beta=0.4 --back")
+    command = "postel compare karate -m one_hot -m postel:alpha=0.6,beta=0.4 --backbone gcn"
+    assert details[2]["command"].startswith(command)
     assert details[2]["curves"]["loss"]["val"] and details[2]["matrices"]
 
 

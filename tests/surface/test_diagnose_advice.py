@@ -27,7 +27,7 @@ def test_the_last_line_is_a_command_that_runs(here: Here, tmp_path: Path) -> Non
     quick = ("--splits", "1", "--max-epochs", "1", "--pseudo-labels", "no", "-w", "1", "--json")
     done = here(*arguments, *quick, cwd=tmp_path)
     labels = [method["label"] for method in json.loads(done.stdout)["methods"]]
-    assert labels == ["one_hot", MethodSpec.parse("postel").as_typed().label, "calibrated"]
+    assert labels == ["one_hot", "postel alpha=0.5 beta=0.4", "calibrated"]
 
 
 def test_few_labels_are_warned_of(here: Here, tmp_path: Path) -> None:
