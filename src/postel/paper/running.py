@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 from postel.errors import InputError
 from postel.experiments.running.executor import run_all
@@ -64,17 +65,22 @@ def _check_budget(request: CellRequest, data_root: str | None) -> None:
     question, budget = request.question, request.budget
     if budget.kind != "trainings":
         return
-    template = checked_template(
-        question.dataset,
-        question.backbone,
-        request.variant.text,
-        protocol=question.protocol,
-        splits=question.splits[: question.search_splits or None],
-        data_root=data_root,
-        pseudo_labels=question.pseudo_labels,
-        fixed=dict(question.fixed),
-    )
+    compared_on = question.splits[: question.search_splits or None]
+    template = checked_template(**_asked(request), splits=compared_on, data_root=data_root)
     begin_search(template, budget, question.splits, data_root=data_root)
+
+
+def _asked(request: CellRequest) -> dict[str, Any]:
+    """What every search for a request is given, whether it is only checked or run."""
+    question = request.question
+    return {
+        "dataset": question.dataset,
+        "backbone": question.backbone,
+        "method": request.variant.text,
+        "protocol": question.protocol,
+        "pseudo_labels": question.pseudo_labels,
+        "fixed": dict(question.fixed),
+    }
 
 
 def _run_cell(request: CellRequest, target: Target, store: Store, watch: Watch) -> None:
@@ -82,10 +88,7 @@ def _run_cell(request: CellRequest, target: Target, store: Store, watch: Watch) 
     failed, question, options = len(store.failures()), request.question, target.options
     try:
         tune_dataset(
-            question.dataset,
-            question.backbone,
-            request.variant.text,
-            protocol=question.protocol,
+            **_asked(request),
             splits=question.splits,
             search_splits=question.search_splits or None,
             budget=request.budget,
@@ -93,8 +96,6 @@ def _run_cell(request: CellRequest, target: Target, store: Store, watch: Watch) 
             workers=options.workers,
             scheduler=options.scheduler,
             data_root=options.data_root,
-            pseudo_labels=question.pseudo_labels,
-            fixed=dict(question.fixed),
             target=target.name,
             on_row=watch.on_row,
         )
