@@ -86,6 +86,8 @@ def tune(
     searched = list(listed(methods) or ["postel"])
     if not any(MethodSpec.parse(method).name == "one_hot" for method in searched):
         searched.insert(0, "one_hot")
+    if chosen.kind == "fixed":
+        searched = [MethodSpec.parse(method).as_typed().text for method in searched]
     settings = {**options.search_settings(fixed, backbone), "max_epochs": max_epochs, "stopping": stopping}
     settings |= ways_of(batch_size, device)
     options.check_usable(device, scheduler)

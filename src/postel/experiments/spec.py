@@ -124,6 +124,17 @@ class MethodSpec(BaseModel):
         """How the method is called in tables."""
         return " ".join([self.name, *(f"{key}={value}" for key, value in self.params.items())])
 
+    @property
+    def text(self) -> str:
+        """The method as it is written in commands.
+
+        Example:
+            >>> MethodSpec(name="postel", params={"likelihood": "local", "hops": 2}).text
+            'postel:likelihood="local",hops=2'
+        """
+        given = ",".join(f"{key}={json.dumps(value)}" for key, value in self.params.items())
+        return f"{self.name}:{given}" if given else self.name
+
 
 class RunSpec(BaseModel):
     """One run: a graph and split, a backbone, a method, and how it is trained.

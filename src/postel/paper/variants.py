@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,14 +37,8 @@ class Variant:
 
     @property
     def text(self) -> str:
-        """The method as it is written in commands.
-
-        Example:
-            >>> Variant("a", "A", "postel", {"likelihood": "local", "hops": 2}).text
-            'postel:likelihood="local",hops=2'
-        """
-        fixed = ",".join(f"{name}={json.dumps(value)}" for name, value in self.params.items())
-        return f"{self.method}:{fixed}" if fixed else self.method
+        """The method as it is written in commands."""
+        return self.spec.text
 
 
 ONE_HOT = Variant("one_hot", "one-hot", "one_hot")
