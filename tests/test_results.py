@@ -71,8 +71,10 @@ def test_pages_show_the_tables_of_the_rows(again: Path, name: str) -> None:
         assert "<!-- table: calibrated/table-calibrated.md -->\n\n| dataset |" in _page(name)
     elif name == "docs/reproduction.md":
         assert "<!-- table: study/table-claims.md -->\n\n| claim |" in _page(name)
-    else:  # either the picture, or why there is none yet
-        assert ("<!-- gains: picture -->\n\n![" in _page(name)) != ("<!-- gains: state -->\n\n**" in _page(name))
+    else:
+        assert "<!-- gains: picture -->\n\n![" in _page(
+            name
+        ) and "<!-- claims: counts -->\n\nThe paper's 3" in _page(name)
     assert (again.parent / name).read_text() == _page(name)
 
 

@@ -147,7 +147,7 @@ class PosteLSettings:
             beta: Weight of the uniform noise.
 
         Returns:
-            Settings with self-loops kept and everything else at the defaults.
+            Settings with self-loops kept and the other switches at their defaults.
 
         Example:
             >>> PosteLSettings.as_published().self_loops, PosteLSettings().self_loops

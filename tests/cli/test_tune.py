@@ -112,7 +112,9 @@ def test_the_printed_difference_is_that_of_the_printed_scores(here: Here, tmp_pa
     assert [line["runs"] for line in told["compared"]] == [3, 3] and told["left_out"] == []
 
 
-def test_without_a_search_a_method_has_the_setting_that_its_name_means_elsewhere(here: Here, tmp_path: Path) -> None:
+def test_without_a_search_a_method_has_the_setting_that_its_name_means_elsewhere(
+    here: Here, tmp_path: Path
+) -> None:
     arguments = ("karate", "-m", "one_hot,postel", *SMALL, "--store", "s.sqlite", "--json")
     told = json.loads(here("tune", *arguments, "--budget", "fixed", cwd=tmp_path).stdout)
     assert told["cells"][1]["method"]["params"] == {"alpha": 0.5, "beta": 0.4}

@@ -11,6 +11,7 @@ from experiments.studies import METHODS, tiny_specs
 from postel.errors import InputError
 from postel.experiments.running.executor import run_all
 from postel.experiments.search.stored import tune_dataset
+from postel.experiments.spec import MethodSpec
 from postel.experiments.store import Store
 from postel.experiments.store.folder import open_results, read_archive, write_archive
 from postel.experiments.store.measurements import Measurements
@@ -22,7 +23,7 @@ from postel.paper.target import find_target
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    """Runs alone, two searched cells with all kinds of settings, a figure's cell, and something measured."""
+    """Runs alone, searched cells with one-hot labels beside them, a figure's cell, and something measured."""
     store = Store(tmp_path_factory.mktemp("study") / "rows.sqlite")
     run_all(tiny_specs(2), workers=1, store=store)
     fixed = {"max_epochs": 20}
@@ -35,6 +36,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Store:
              target=target)  # fmt: skip
     tune_dataset("karate", "gcn", "postel", splits=range(2), budget="fixed", store=store, workers=1, fixed=fixed,
          pseudo_labels=1)  # fmt: skip
+    first = [store.rows(cell.run_keys)[0].spec for cell in store.cells()]
+    run_all([spec.with_labels(MethodSpec(name="one_hot")) for spec in first], workers=1, store=store)
     Measurements(store).put("figure-tsne", "some", {"points": [[0.123456789, 2]], "classes": [3]})
     return store
 
@@ -63,6 +66,10 @@ def test_curves_are_kept_where_they_are_drawn_and_nowhere_else(study: Store, arc
     wanted: set[str] = set()
     for cell in study.cells():
         wanted.update(cell.run_keys if cell.target == "figure-loss" else cell.run_keys[:1])
+    one_hot = {row.spec.with_labels(MethodSpec(name="one_hot")).key for row in study.rows(wanted)}
+    beside = one_hot & set(study.keys()) - wanted
+    assert beside
+    wanted |= beside
     assert kept.keys() == wanted
     for row in study.rows(wanted):
         for ours, theirs in zip(kept[row.key], row.rounds or (), strict=True):

@@ -68,3 +68,6 @@ def test_unequal_budgets_are_left_out_and_named(store: Store, fill: Any) -> None
     figure, caption = drawn(store)
     assert len(marks(figure, "o")) == 1
     assert "Left out, searched with unequal budgets: Texas (PosteL)." in caption
+    lines = {line["method"]: line for line in FigureGains(OPTIONS).render(store).values.records() if line["gain"]}
+    assert lines["PosteL"]["reads"] == "unequal search"
+    assert lines["LS"]["corrected_p"] == lines["LS"]["resampled_p"], "the only line that is compared"

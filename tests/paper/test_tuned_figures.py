@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from paper.conftest import made_row
 from postel.experiments.budget import Budget
+from postel.experiments.results import Setting
 from postel.experiments.store import Store
 from postel.experiments.store.reader import Reader
 from postel.paper.figures._drawing import settings_in_words
@@ -36,6 +39,29 @@ def test_a_figure_takes_what_a_search_of_the_method_has_chosen(
         "run" if searched else "not run"
     ] * 2
     assert words in caption(target, store)
+
+
+@pytest.mark.parametrize("name", ["figure-loss", "figure-tsne"])
+def test_one_hot_labels_are_drawn_at_the_setting_of_the_labels_beside_them(
+    store: Store, fill: Any, name: str
+) -> None:
+    fill(tuned("squirrel", ONE_HOT), [0.5])
+    fill(tuned("squirrel", POSTEL), [0.6])
+    (own,) = (cell for cell in store.cells() if cell.question.method.name == "one_hot")
+    slow = store.rows(own.run_keys)[0].spec.model_copy(update={"lr": 0.001})
+    moved = made_row(slow, 0.9, False, {})
+    store.add_many([moved])
+    store.add_cell(replace(own, run_keys=(moved.key,), chosen=Setting.of(slow)))
+    target = find_target(name)(Options(datasets=("squirrel",)))
+    plain, ours = (request.answer(Reader(store), rounds=True) for request in target.requests)
+    assert plain.chosen.lr == ours.chosen.lr == 0.01 and own.run_keys == plain.run_keys
+    assert (
+        "One-hot labels are trained at the learning rate and weight decay of PosteL: only labels differ."
+        in caption(target, store)
+    )
+    alone = find_target(name)(Options(datasets=("squirrel",), methods=("one_hot",)))
+    assert alone.requests[0].answer(Reader(store)).chosen.lr == 0.001
+    assert "One-hot labels are trained" not in caption(alone, store)
 
 
 def test_nothing_is_trained_for_a_figure_whose_cells_are_tuned(store: Store, fill: Any) -> None:

@@ -61,6 +61,8 @@ def compare(
 ) -> None:
     """Compare soft-label methods on one graph over several splits, at the same settings.
 
+    Without --method: one_hot, uniform, distillation, sals, als and postel.
+
     Every run is stored as it finishes: after an interruption the same command continues where it stopped.
 
     Example: postel compare texas -m one_hot,uniform:epsilon=0.3,postel --lr 0.05 --out texas.html

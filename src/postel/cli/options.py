@@ -66,7 +66,7 @@ SearchSplits = Annotated[
     int | None,
     typer.Option(
         "--search-splits",
-        help="Compare settings on at most this many splits; on all of them by default.",
+        help="Compare settings on at most this many splits; by default rungs grow from one split to all.",
         min=1,
     ),
 ]

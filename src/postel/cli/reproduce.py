@@ -50,7 +50,9 @@ def reproduce(
         int | None, typer.Option("--splits", help="How many splits, from split 0 on.", min=1)
     ] = None,
     search_splits: options.SearchSplits = None,
-    protocol: Annotated[str | None, typer.Option("--protocol", help="Splits: paper or stratified.")] = None,
+    protocol: Annotated[
+        str | None, typer.Option("--protocol", help="Splits, as in compare: paper, stratified, limited, ...")
+    ] = None,
     budget: Annotated[
         str | None,
         typer.Option(

@@ -57,11 +57,11 @@ def tune(
 ) -> None:
     """Search the best setting of each method on one graph, with equal budgets and on validation nodes only.
 
-    One-hot labels always take part; without --method they are compared with postel. A value that a method is
-    given, as in postel:beta=0.4, is not searched. Settings of network and method are tried together, spread evenly
-    at first and then where they promise most. The better ones are compared on more splits, with pseudo-labels, and
-    finally on all splits. Soft labels are recommended only where they beat one-hot labels by more than the
-    standard error of the difference.
+    One-hot labels always take part; without --method they are compared with ls, postel and calibrated. A value
+    that a method is given, as in postel:beta=0.4, is not searched. Settings of network and method are tried
+    together, spread evenly at first and then where they promise most. The better ones are compared on more
+    splits, with pseudo-labels, and finally on all splits. Soft labels are recommended only where they beat
+    one-hot labels by more than the standard error of the difference.
 
     Every run is stored as it finishes: after an interruption the same command continues where it stopped.
 
@@ -78,12 +78,13 @@ def tune(
         recommended,
         tune_dataset,
     )
+    from postel.experiments.search.tune import METHODS
     from postel.experiments.spec import MethodSpec
     from postel.experiments.store import Store
 
     chosen = Budget.parse(budget)
     options.tell_unused_storage(storage)
-    searched = list(listed(methods) or ["postel"])
+    searched = list(listed(methods) or METHODS)
     if not any(MethodSpec.parse(method).name == "one_hot" for method in searched):
         searched.insert(0, "one_hot")
     if chosen.kind == "fixed":

@@ -189,6 +189,15 @@ class RunSpec(BaseModel):
         # Specs, and with them keys, are the same as before these fields were there.
         return {name: value for name, value in dump(self).items() if name not in _USUAL or value != _USUAL[name]}
 
+    def with_labels(self, method: MethodSpec, pseudo_labels: bool | int = False) -> RunSpec:
+        """Return the same run, trained on other labels.
+
+        Args:
+            method: The soft-label method.
+            pseudo_labels: Whether, or for how many rounds, pseudo-labels are used.
+        """
+        return self.model_copy(update={"method": method, "pseudo_labels": pseudo_labels})
+
     @property
     def key(self) -> str:
         """A hash of all fields: equal specs have equal keys, in every process and release."""

@@ -12,6 +12,8 @@ from postel.paper.published import Published, published_main
 from postel.paper.table import NOT_RUN, NOTHING
 from postel.paper.variants import BASELINE, Variant, deviations, variant_of
 
+#: What a comparison of unequal budgets reads.
+UNEQUAL = "unequal search"
 COLLAPSED = "†"
 COLLAPSE_NOTE = f"{COLLAPSED} most of its models predict one class for every test node."
 
@@ -87,10 +89,21 @@ class ComparedCell:
 
     @property
     def reads(self) -> str:
-        """``more``, ``less`` or ``open``; ``not searched`` where a search compared no settings of one of them."""
+        """``more``, ``less`` or ``open``; ``not searched`` where a search compared no settings of one of them.
+
+        ``unequal search`` where their budgets differ.
+        """
         cells = (self.answer, self.baseline.answer if self.baseline else None)
         searched = all(cell is not None and cell.is_evidence for cell in cells)
-        return self.gain.reads if self.gain is not None and searched else "not searched"
+        if self.gain is None or not searched:
+            return "not searched"
+        return UNEQUAL if self.is_unequal else self.gain.reads
+
+    @property
+    def is_unequal(self) -> bool:
+        """Whether the two were searched with different budgets, which makes no fair comparison."""
+        base = self.baseline.answer if self.baseline else None
+        return self.answer is not None and base is not None and self.answer.allowance != base.allowance
 
     @property
     def verdict(self) -> str:

@@ -16,7 +16,8 @@ from postel.experiments.budget import Budget
 from postel.experiments.results import Cell, Question, Setting
 from postel.experiments.spec import MethodSpec, RunSpec
 from postel.experiments.store.reader import Reader
-from postel.paper.variants import Variant, parse_variant
+from postel.grouping import grouped
+from postel.paper.variants import BASELINE, Variant, parse_variant
 
 #: The search that tables take by default: the standard rungs, the same for every method.
 STANDARD = Budget("standard")
@@ -198,12 +199,14 @@ class CellRequest:
         if self.base is None:
             return self.tuned_answer(reader, rounds=rounds) or reader.answer(self.question, rounds=rounds)
         base = self.base.answer(reader)
-        rows = reader.rows(spec.key for spec in self.taken_over(base)) if base is not None else []
-        if base is None or not rows:
+        keys = [spec.key for spec in self.taken_over(base)] if base is not None else []
+        rows = reader.rows(keys, rounds=rounds)
+        if base is None or not rows or (rounds and any(row.rounds is None for row in rows)):
             return None
-        keys = tuple(row.key for row in rows)
-        moved = replace(base, question=self.question, chosen=Setting.of(rows[0].spec), run_keys=keys)
-        return moved.with_rows(rows)
+        own = base.question
+        question = replace(self.question, budget=own.budget, search_splits=own.search_splits)
+        found = tuple(row.key for row in rows)
+        return replace(base, question=question, chosen=Setting.of(rows[0].spec), run_keys=found).with_rows(rows)
 
     def tuned_answer(self, reader: Reader, *, rounds: bool = False) -> Cell | None:
         """Return a cell whose method was searched, where a figure prefers one; None if there is none.
@@ -220,12 +223,16 @@ class CellRequest:
         Args:
             base: The answer to its base, with rows.
         """
-        params = self.variant.params
+        variant = self.variant
+        specs = [row.spec for row in base.rows]
+        if variant.method != base.question.method.name:
+            return [spec.with_labels(variant.spec, variant.pseudo_labels) for spec in specs]
         return [
-            spec.model_copy(
-                update={"method": MethodSpec(name=spec.method.name, params={**spec.method.params, **params})}
+            spec.with_labels(
+                MethodSpec(name=variant.method, params={**spec.method.params, **variant.params}),
+                spec.pseudo_labels,
             )
-            for spec in (row.spec for row in base.rows)
+            for spec in specs
         ]
 
 
@@ -281,6 +288,22 @@ def request_cells(
         tuned = replace(question, fixed=epochs, splits=(0,)) if published and chosen is None else None
         found.append(CellRequest(question, variant, spent, tuned=tuned))
     return found
+
+
+def at_one_setting(requests: Sequence[CellRequest]) -> list[CellRequest]:
+    """Return the same questions, one-hot labels at the training setting of the first other method.
+
+    Each kind of labels prefers its own learning rate, and curves at two rates say more about these than about
+    labels.
+
+    Args:
+        requests: Questions.
+    """
+    others = grouped((one for one in requests if one.variant.method != BASELINE), lambda one: one.place)
+    return [
+        replace(one, base=others[one.place][0]) if one.variant.method == BASELINE and one.place in others else one
+        for one in requests
+    ]
 
 
 def sweep(base: CellRequest) -> list[CellRequest]:

@@ -20,7 +20,7 @@ from postel.experiments.store.measurements import Measurements
 from postel.experiments.store.reader import Reader
 from postel.grouping import grouped
 from postel.paper.rendering import Rendering
-from postel.paper.requests import STANDARD, CellRequest, Options, request_cells
+from postel.paper.requests import STANDARD, CellRequest, Options, at_one_setting, request_cells
 from postel.paper.variants import Variant
 
 #: Names of earlier releases that still work.
@@ -73,6 +73,8 @@ class Target(ABC):
     budget: ClassVar[Budget] = STANDARD
     #: Whether cells that are not searched have the published settings of their dataset.
     published_settings: ClassVar[bool] = False
+    #: Whether one-hot labels are shown at the training setting of the method beside them.
+    one_setting: ClassVar[bool] = False
     #: Whether its cells are run by searches; otherwise :meth:`measure` makes them.
     runs_cells: ClassVar[bool] = True
     #: What it needs of each dataset beside cells: a function of its name and of the folder of graph files.
@@ -111,7 +113,7 @@ class Target(ABC):
                 f"{self.name} is about the {self.protocol} splits, so --protocol must be {self.protocol}, "
                 f"got {options.protocol}"
             )
-        return request_cells(
+        requests = request_cells(
             options,
             options.chosen_datasets(self.datasets),
             options.chosen_backbones(self.backbones),
@@ -121,6 +123,7 @@ class Target(ABC):
             budget=self.budget,
             published=self.published_settings,
         )
+        return at_one_setting(requests) if self.one_setting else requests
 
     @property
     def places(self) -> dict[tuple[str, str], list[CellRequest]]:

@@ -18,6 +18,7 @@ from typing import Any
 from postel.datasets.storage.columns import check_parquet_size
 from postel.errors import InputError, require_extra
 from postel.experiments.results import Cell, Round
+from postel.experiments.spec import MethodSpec
 from postel.experiments.store.export import row_of_line, write_lines, write_parquet
 from postel.experiments.store.measurements import Measurements
 from postel.experiments.store.sqlite import Store
@@ -46,7 +47,7 @@ def write_archive(store: Store, folder: str | Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     # Cells first: a study that goes on meanwhile adds the rows of a cell before the cell itself.
     cells = sorted(store.cells(), key=lambda cell: cell.key)
-    drawn = _drawn(cells)
+    drawn = _drawn(store, cells)
     rows, rounds = [], []
     for key in sorted(store.keys()):
         (row,) = store.rows([key], rounds=key in drawn)
@@ -146,12 +147,16 @@ def read_archive(folder: str | Path, into: str | Path | None = None) -> Store:
     return store
 
 
-def _drawn(cells: Sequence[Cell]) -> set[str]:
-    """Return the keys of runs whose curves are drawn: the first run of every cell, and all runs of figures."""
+def _drawn(store: Store, cells: Sequence[Cell]) -> set[str]:
+    """Return the keys of runs whose curves are drawn: all runs of figures, and of other cells the first one.
+
+    Figures set it beside one-hot labels at the same training setting, which a search of these has run as well.
+    """
     keys: set[str] = set()
     for cell in cells:
         keys.update(cell.run_keys if cell.target.startswith("figure-") else cell.run_keys[:1])
-    return keys
+    one_hot = MethodSpec(name="one_hot")
+    return keys | {row.spec.with_labels(one_hot).key for row in store.rows(sorted(keys), rounds=False)}
 
 
 def _rounded(value: Any) -> Any:

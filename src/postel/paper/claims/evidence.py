@@ -8,8 +8,9 @@ from typing import Any
 
 from postel.experiments.results import Cell, Row
 from postel.experiments.scores import Gain, corrected_gains
+from postel.experiments.spec import MethodSpec
 from postel.experiments.store.reader import Reader
-from postel.paper.requests import Options, request_cells, sweep
+from postel.paper.requests import SWEEPS, Options, at_one_setting, request_cells, sweep
 from postel.paper.variants import ONE_HOT, POSTEL, POSTEL_AS_RELEASED, Variant
 
 #: Splits that a point of a sweep must have to count.
@@ -76,6 +77,16 @@ class Evidence:
         forms = [self.find(form, dataset, backbone, protocol) for form in (POSTEL, POSTEL_AS_RELEASED)]
         return max((cell for cell in forms if cell), key=lambda cell: cell.validation["accuracy"], default=None)
 
+    def at_one_setting(self, dataset: str) -> tuple[Row | None, Row | None]:
+        """Return GCN's first runs with one-hot labels and with PosteL's, both at PosteL's setting, with curves.
+
+        Args:
+            dataset: The dataset.
+        """
+        asked = at_one_setting(request_cells(Options(splits=1), [dataset], ["gcn"], [ONE_HOT, POSTEL]))
+        plain, ours = (request.answer(self._searched, rounds=True) for request in asked)
+        return plain.rows[0] if plain else None, ours.rows[0] if ours else None
+
     def first_row(self, variant: Variant, dataset: str, protocol: str = "paper") -> Row | None:
         """Return the run of GCN's first split with its curves; None if there is none.
 
@@ -90,6 +101,8 @@ class Evidence:
     def sweep(self, dataset: str) -> tuple[Cell | None, list[tuple[str, float, Cell]]]:
         """Return GCN's one-hot cell, and parameter, value and cell of each point of a sweep over alpha and beta.
 
+        Points with an alpha or beta that is not among the paper's are left out: our search goes further.
+
         Args:
             dataset: The dataset.
         """
@@ -102,7 +115,7 @@ class Evidence:
             found = []
             for point in sweep(replace(asked, question=own)):
                 cell = point.answer(self._searched)
-                if cell is not None and len(cell.rows) >= POINT_SPLITS:
+                if cell is not None and len(cell.rows) >= POINT_SPLITS and _is_papers(cell.chosen.method):
                     found += [(name, value, cell) for name, value in point.variant.params.items()]
             best = max(best, found, key=len)
         return self.find(ONE_HOT, dataset), best
@@ -115,6 +128,11 @@ class Evidence:
             key: What it was measured of.
         """
         return self._every.measurements.get(target, key)
+
+
+def _is_papers(method: MethodSpec) -> bool:
+    given = method.as_stored().params
+    return all(given[name] in values for name, values in SWEEPS.items())
 
 
 def fair_gain(one: Cell | None, other: Cell | None) -> Gain | None:

@@ -23,12 +23,12 @@ def _beats_one_hot(evidence: Evidence) -> Finding:
         (evidence.postel(name, protocol="limited"), evidence.find(ONE_HOT, name, protocol="limited"))
         for name in FOUR_DATASETS
     )
-    return by_share(above(gains), paper=1.0, minimum=3, what="graphs")
+    return by_share(above(gains), minimum=3, what="graphs")
 
 
 @claim("With a tenth of the labels pseudo-labels add to it", "Limited Labels, Table 2", "4 of 4 graphs", GRAPHS)
 def _rounds_help(evidence: Evidence) -> Finding:
-    return by_share(above(list(_gains_by_rounds(evidence).values())), paper=1.0, minimum=3, what="graphs")
+    return by_share(above(list(_gains_by_rounds(evidence).values())), minimum=3, what="graphs")
 
 
 @claim(
@@ -61,7 +61,7 @@ def _pseudo_labels_mend_conditionals(evidence: Evidence) -> Finding:
             found.append(None)
         else:
             found.append(distance(with_pseudo, truth) < distance(with_training, truth))
-    return by_share(found, paper=1.0, minimum=2, what="graphs")
+    return by_share(found, minimum=2, what="graphs")
 
 
 def conditionals_of(row: Row) -> tuple[Matrix | None, Matrix | None]:

@@ -18,7 +18,7 @@ Verdict = Literal["holds", "holds in part", "does not hold", "not run"]
 SLACK = 0.05
 
 # Rules of several claims, in words.
-SHARE = "our share of cells is the paper's less five points or more; in part: at least half of them"
+SHARE = "our share of cells is that of the paper there, less five points or more; in part: at least half of them"
 GRAPHS = "so on nearly all graphs run (95 %); in part: on at least half"
 CLEAR = "clear and at least half of the paper's gain; in part: clear"
 
@@ -96,29 +96,44 @@ def graded(holds: bool, in_part: bool) -> Verdict:
 
 
 def by_share(
-    found: Sequence[bool | None], *, paper: float, minimum: int, part: float = 0.5, what: str = ""
+    found: Sequence[bool | None],
+    *,
+    paper: Sequence[bool] | None = None,
+    minimum: int,
+    part: float = 0.5,
+    what: str = "",
+    remark: str = "",
 ) -> Finding:
     """Judge a claim about how many cells show something.
 
-    It holds if our share is the paper's less five points or more, and in part from the share ``part`` on.
+    It holds if our share is the paper's in the same cells less five points or more, and in part from the share
+    ``part`` on.
 
     Args:
         found: Whether each cell shows it; None for a cell that was not run.
-        paper: The paper's share.
+        paper: Whether each of the paper's cells shows it; None if all of them do.
         minimum: How many cells must have been run.
         part: The share from which on it holds in part.
         what: What is counted, for the text.
+        remark: What a reader must know beside it.
 
     Example:
-        >>> by_share([True, True, False, None], paper=0.95, minimum=3)
-        Finding(verdict='holds in part', ours='2 of 3', run=3, of=4)
+        >>> by_share([True, True, False, None], minimum=3, what="graphs")
+        Finding(verdict='holds in part', ours='2 of 3 graphs', run=3, of=4)
+        >>> by_share([True, False, None], paper=[True, False, True], minimum=2)
+        Finding(verdict='holds', ours='1 of 2 (the paper there: 1)', run=2, of=3)
     """
-    run = [one for one in found if one is not None]
+    pairs = zip(found, [True] * len(found) if paper is None else paper, strict=True)
+    run = [(ours, theirs) for ours, theirs in pairs if ours is not None]
     if len(run) < minimum:
         return not_run(len(run), len(found))
-    share = sum(run) / len(run)
-    told = f"{sum(run)} of {len(run)}{f' {what}' if what else ''}"
-    return Finding(graded(share >= paper - SLACK, share >= part), told, len(run), len(found))
+    ours, theirs = (sum(side) for side in zip(*run, strict=True))
+    told = " ".join(
+        filter(None, [f"{ours} of {len(run)}", what, f"(the paper there: {theirs})" * (paper is not None)])
+    )
+    told += f", {remark}" if remark else ""
+    holds = ours / len(run) >= theirs / len(run) - SLACK
+    return Finding(graded(holds, ours / len(run) >= part), told, len(run), len(found))
 
 
 def by_mean(found: Sequence[float | None], paper: Sequence[float], *, minimum: int) -> Finding:
@@ -149,19 +164,19 @@ def by_mean(found: Sequence[float | None], paper: Sequence[float], *, minimum: i
 def by_gain(gain: Gain | None, paper: float, *, wins: bool = True, remark: str = "") -> Finding:
     """Judge a claim about the gain of one cell.
 
-    It holds if the gain is clear and at least half of the paper's; in part if it is clear; otherwise it does not.
+    It holds if the gain is clear and at least half of the paper's, and ``wins``; in part if it is clear.
 
     Args:
         gain: Our gain; None if it was not run.
         paper: The paper's, in points.
-        wins: What else must be so for it to count at all.
+        wins: What else must be so for it to hold.
         remark: What a reader must know beside it.
     """
     if gain is None:
         return not_run(0, 1)
-    clear = wins and gain.reads == "more"
+    clear = gain.reads == "more"
     told = f"{gain.mean:+z.2f}{f', {remark}' if remark else ''}"
-    return Finding(graded(clear and gain.mean >= paper / 2, clear), told, 1, 1)
+    return Finding(graded(clear and wins and gain.mean >= paper / 2, clear), told, 1, 1)
 
 
 def by_limit(value: float | None, *, holds: float, part: float, told: str, run: int, of: int) -> Finding:

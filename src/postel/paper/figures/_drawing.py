@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from postel.experiments.results import Cell, Round
+from postel.paper.requests import CellRequest
 from postel.paper.table import Table, numbers, texts
 from postel.pictures import PALETTE, method_color
 
@@ -119,6 +120,17 @@ def settings_in_words(cells: Sequence[Cell | None]) -> str:
         kinds[words] = kinds.get(words, 0) + 1
     told = next(iter(kinds)) if len(kinds) == 1 else "; ".join(f"{words}: {n}" for words, n in kinds.items())
     return f"{protocols.capitalize()} protocol, {splits} split{'s' if counts != [1] else ''}; {told}."
+
+
+def one_setting_in_words(requests: Sequence[CellRequest]) -> str:
+    """Return at which setting one-hot labels are shown, for captions and tables; nothing if they are alone.
+
+    Args:
+        requests: The cells that a figure draws.
+    """
+    others = ", ".join(dict.fromkeys(one.base.variant.label for one in requests if one.base is not None))
+    said = f"One-hot labels are trained at the learning rate and weight decay of {others}: only labels differ."
+    return said if others else ""
 
 
 def set_common_ceiling(panels: Sequence[Any], cells: Sequence[Cell | None]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from postel.errors import require_extra
 from postel.experiments.store.reader import Reader
 from postel.grouping import grouped
-from postel.paper.compared import ComparedCell
+from postel.paper.compared import UNEQUAL, ComparedCell
 from postel.paper.figures._drawing import mark_not_run
 from postel.paper.names import backbone_label, dataset_label
 from postel.paper.rendering import Rendering
@@ -187,7 +187,7 @@ def _caption(pairs: Sequence[ComparedCell], fair: Sequence[ComparedCell]) -> str
             said.append("Each panel has its own scale.")
         if any(state_of_pair(pair) == "one class" for pair in fair):
             said.append("†: most of its models, or of one-hot's, predict one class for every test node.")
-    unequal = [pair for pair in pairs if state_of_pair(pair) == "unequal search"]
+    unequal = [pair for pair in pairs if state_of_pair(pair) == UNEQUAL]
     missing = [pair for pair in pairs if pair not in fair and pair not in unequal]
     for left_out, why in (
         (missing, "Not run with a search"),

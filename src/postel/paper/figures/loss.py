@@ -9,6 +9,7 @@ from postel.paper.figures._drawing import (
     LOSS_LINES,
     draw_losses,
     loss_table,
+    one_setting_in_words,
     set_common_ceiling,
     settings_in_words,
 )
@@ -32,6 +33,7 @@ class FigureLoss(Target):
     splits = 1
     budget = FIXED
     published_settings = True
+    one_setting = True
 
     def make(self, reader: Reader) -> Rendering:
         """Return the picture, and the losses at the best epochs.
@@ -55,10 +57,18 @@ class FigureLoss(Target):
         for axes in grid[-1]:
             axes.set_xlabel("epoch")
         cells = [cell for _, _, cell in lines]
-        write_caption(figure, f"Losses against the true labels. {settings_in_words(cells)} {LOSS_LINES}")
+        same = one_setting_in_words(self.requests)
+        write_caption(
+            figure,
+            f"Losses against the true labels. {settings_in_words(cells)} {same} {LOSS_LINES}",
+        )
         shown = [found for found in (axes.get_legend_handles_labels() for axes in grid.flat) if found[0]]
         if shown:
             legend = figure.legend(*shown[0], loc="outside upper center", ncols=3, frameon=False, fontsize=11)
             for handle in legend.get_lines():
                 handle.set_color("#444444")
-        return Rendering(self.name, loss_table(self.title, lines, (NOTE, PUBLISHED_NOTE)), figures={"": figure})
+        return Rendering(
+            self.name,
+            loss_table(self.title, lines, tuple(filter(None, (NOTE, same, PUBLISHED_NOTE)))),
+            figures={"": figure},
+        )

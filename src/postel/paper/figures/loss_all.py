@@ -10,6 +10,7 @@ from postel.paper.figures._drawing import (
     draw_curves,
     loss_table,
     mark_not_run,
+    one_setting_in_words,
     set_common_ceiling,
     settings_in_words,
 )
@@ -64,13 +65,19 @@ class FigureLossAll(FigureLoss):
             axes.set_xlabel("epoch", fontsize=10)
         self._legend(figure)
         networks = ", ".join(dict.fromkeys(backbone_label(backbone) for backbone, _ in groups))
+        same = one_setting_in_words(self.requests)
         write_caption(
             figure,
             f"{networks}, first split, losses of the kept model against the true labels. "
-            f"{settings_in_words([cell for _, _, cell in lines])} Vertical lines: the epochs that were kept. "
-            "Panels end at twice the first validation loss. Test losses at the kept epochs are in the table.",
+            f"{settings_in_words([cell for _, _, cell in lines])} {same} Vertical lines: the epochs that "
+            "were kept. Panels end at twice the first validation loss. Test losses at the kept epochs are in the "
+            "table.",
         )
-        return Rendering(self.name, loss_table(self.title, lines, (NOTE, PUBLISHED_NOTE)), figures={"": figure})
+        return Rendering(
+            self.name,
+            loss_table(self.title, lines, tuple(filter(None, (NOTE, same, PUBLISHED_NOTE)))),
+            figures={"": figure},
+        )
 
     def _legend(self, figure: Any) -> None:
         line = require_extra("matplotlib.lines", "plots").Line2D

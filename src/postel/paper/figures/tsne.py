@@ -11,7 +11,7 @@ from postel.experiments.spec import RunSpec
 from postel.experiments.store import Store
 from postel.experiments.store.measurements import Measurements
 from postel.experiments.store.reader import Reader
-from postel.paper.figures._drawing import mark_not_run, settings_in_words
+from postel.paper.figures._drawing import mark_not_run, one_setting_in_words, settings_in_words
 from postel.paper.names import backbone_label, dataset_label
 from postel.paper.rendering import Rendering
 from postel.paper.requests import FIXED, PUBLISHED_NOTE
@@ -37,6 +37,7 @@ class FigureTsne(Target):
     splits = 1
     budget = FIXED
     published_settings = True
+    one_setting = True
 
     def measure(self, store: Store, watch: Watch) -> None:
         """Train each panel's model once more, for rows hold no logits, and lays its nodes out.
@@ -71,10 +72,12 @@ class FigureTsne(Target):
                 axes.set_title(f"{dataset_label(dataset)}, {backbone_label(backbone)}: {label}", fontsize=12)
                 cells.append(cell)
                 rows.append((dataset, backbone, label, *_draw(axes, points, cell)))
+        same = one_setting_in_words(self.requests)
         write_caption(
             figure,
-            f"{settings_in_words(cells)} t-SNE of the last layer's output of all nodes, first split; color: the "
-            "true class. Silhouette of that output by class: higher means tighter classes, further apart.",
+            f"{settings_in_words(cells)} {same} t-SNE of the last layer's output of all nodes, first "
+            "split; color: the true class. Silhouette of that output by class: higher means tighter classes, "
+            "further apart.",
         )
         heads = (
             *texts("dataset", "backbone", "labels", "state"),
@@ -82,7 +85,7 @@ class FigureTsne(Target):
             *numbers("silhouette", places=3),
             *numbers("accuracy", places=2),
         )
-        table = Table(self.title, heads, rows, (_NOTE, PUBLISHED_NOTE))
+        table = Table(self.title, heads, rows, tuple(filter(None, (_NOTE, same, PUBLISHED_NOTE))))
         return Rendering(self.name, table, figures={"": figure})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from postel.experiments.store.reader import Reader
-from postel.paper.compared import COLLAPSE_NOTE, COLLAPSED, ComparedCell, corrected
+from postel.paper.compared import COLLAPSE_NOTE, COLLAPSED, UNEQUAL, ComparedCell, corrected
 from postel.paper.names import backbone_label, dataset_label
 from postel.paper.rendering import Rendering
 from postel.paper.table import NOT_RUN, Table, numbers, texts
@@ -31,7 +31,7 @@ _NOTES = (
     "search of today's kind.",
 )
 _UNEQUAL_NOTE = "‡ the two were searched with different budgets: no fair comparison."
-_MARKS = {"one class": COLLAPSED, "unequal search": "‡"}
+_MARKS = {"one class": COLLAPSED, UNEQUAL: "‡"}
 _VALUES = (
     "dataset backbone protocol method over state gain low high resampled_low resampled_high p resampled_p "
     "corrected_p reads paper splits accuracy over_accuracy collapsed budget over_budget"
@@ -60,7 +60,8 @@ class TableGains(TableMain):
                 one, other = (entries.get((place, variant.slug)) for variant in variants)
                 if one is not None and other is not None:
                     found.append(one.against(other))
-        return corrected(found)
+        fair = iter(corrected([pair for pair in found if not pair.is_unequal]))
+        return [pair if pair.is_unequal else next(fair) for pair in found]
 
     def make(self, reader: Reader) -> Rendering:
         """Return a line for each pair.
@@ -70,7 +71,7 @@ class TableGains(TableMain):
         """
         pairs = self.pairs(reader)
         states = set(map(state_of_pair, pairs))
-        marks = {"one class": COLLAPSE_NOTE, "unequal search": _UNEQUAL_NOTE}
+        marks = {"one class": COLLAPSE_NOTE, UNEQUAL: _UNEQUAL_NOTE}
         notes = (*_NOTES, *(note for state, note in marks.items() if state in states))
         return Rendering(
             self.name,
@@ -87,8 +88,8 @@ def state_of_pair(pair: ComparedCell) -> str:
     """
     if pair.gain is None or pair.baseline is None:
         return NOT_RUN
-    if pair.cell.allowance != pair.baseline.cell.allowance:
-        return "unequal search"
+    if pair.is_unequal:
+        return UNEQUAL
     return pair.state if pair.state != "run" else pair.baseline.state
 
 
