@@ -284,7 +284,12 @@ def test_the_estimate_counts_runs_and_learns_from_rows(tmp_path: Path, monkeypat
     assert after.how.startswith("from rows of this machine in the store for 1 of 1 pair")
     assert 0 < after.seconds != before.seconds
     monkeypatch.setattr(estimates, "provenance", lambda: {"host": "another"})
-    assert estimate(cells, store, 1, _fixed_rate).seconds == pytest.approx(before.seconds)
+    nodes = store.all_rows()[0].result.val.count
+    longer = sum(work_of(cell, nodes).trainings for cell in cells)
+    assert estimate(cells, store, 1, _fixed_rate).seconds == pytest.approx(longer * 400 * 0.01)
+    assert longer > sum(one.trainings for one in work), "few validation nodes take more splits"
+    told = estimate(cells, Store(tmp_path / "new.sqlite"), 1, lambda *_: Rate(0.01, False, "2026-01-31", nodes))
+    assert told.trainings == sum(round(work_of(cell, nodes).trainings) for cell in cells)
     monkeypatch.undo()
     done = estimate(small.requests, store, 1, _never)
     assert (done.done, done.runs, done.seconds) == (1, 0, 0.0)

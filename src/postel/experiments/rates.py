@@ -44,11 +44,13 @@ class Rate:
         seconds: Seconds per epoch.
         stand_in: Whether a random graph of the dataset's published size was measured, the dataset being missing.
         day: The day of the measurement, as in 2026-01-31.
+        validation: Validation nodes of the first split; 0 where an earlier release has not stored them.
     """
 
     seconds: float
     stand_in: bool
     day: str
+    validation: int = 0
 
 
 class EpochRates:
@@ -95,7 +97,8 @@ class EpochRates:
             return Rate(**stored)
         if self._on_measure is not None:
             self._on_measure(dataset, backbone)
-        rate = Rate(measure_epoch(graph, backbone), stand_in, datetime.date.today().isoformat())
+        today, mask = datetime.date.today().isoformat(), graph.split(0).val_mask
+        rate = Rate(measure_epoch(graph, backbone), stand_in, today, 0 if mask is None else int(mask.sum()))
         self._store(key, rate)
         return rate
 

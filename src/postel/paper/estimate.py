@@ -75,12 +75,12 @@ def estimate(cells: Sequence[CellRequest], store: Store, workers: int, rates: Ra
         if request.base is None and (tuned or any(map(request.is_done_by, known))):
             done += 1
             continue
-        work = work_of(request)
         place = (request.dataset, request.backbone)
-        epoch, epochs = seen.get(place, (None, None))
+        epoch, epochs, nodes = seen.get(place, (None, None, 0))
         if place not in sources:
             sources[place] = rates(*place) if epoch is None else None
         rate = sources[place]
+        work = work_of(request, nodes or (rate.validation if rate else 0))
         epoch = rate.seconds if rate is not None else epoch or 0.0
         if epochs is None:
             epochs = _EPOCHS
@@ -107,11 +107,12 @@ class Work:
     minutes: float = 0.0
 
 
-def work_of(request: CellRequest) -> Work:
+def work_of(request: CellRequest, nodes: int = 0) -> Work:
     """Estimate what the search for an answer and the runs of the chosen setting take.
 
     Args:
         request: What is asked, and the budget to spend.
+        nodes: Validation nodes of a split, which decide how many splits a rung has; 0 if that is not known.
 
     Example:
         >>> from postel.paper.requests import Options, request_cells
@@ -132,7 +133,7 @@ def work_of(request: CellRequest) -> Work:
         size_of(space_of(question.backbone, question.method, question.fixed)),
         replicates=max(searched, 3),
         splits=searched,
-        nodes=_nodes(question.dataset) // 5,
+        nodes=nodes or _nodes(question.dataset) // 5,
         rounds=question.pseudo_labels is not False,
         each=each,
         budget={"trainings": budget.amount, "grid": math.inf}.get(budget.kind),
@@ -166,17 +167,21 @@ def _nodes(dataset: str) -> int:
     return paper.nodes if paper else 1000
 
 
-def _seen(store: Store, known: Sequence[Cell]) -> dict[tuple[str, str], tuple[float | None, float | None]]:
-    """Return seconds per epoch and epochs per training by dataset and backbone, from a few rows of each cell.
+def _seen(store: Store, known: Sequence[Cell]) -> dict[tuple[str, str], tuple[float | None, float | None, int]]:
+    """Return seconds per epoch, epochs per training and validation nodes by dataset and backbone.
+
+    They are those of a few rows of each cell.
 
     Another machine's rows do not tell the seconds, and runs cut short by hand not the epochs.
     """
     whole, here = RunSpec.model_fields["max_epochs"].default, provenance()["host"]
     seconds: dict[tuple[str, str], list[float]] = {}
     epochs: dict[tuple[str, str], list[float]] = {}
+    nodes: dict[tuple[str, str], int] = {}
     for cell in known:
         place = (cell.question.dataset, cell.question.backbone)
         for row in store.rows(cell.run_keys[:3], rounds=False):
+            nodes[place] = row.result.val.count
             if row.made_by["host"] == here:
                 seconds.setdefault(place, []).append(row.result.seconds / row.result.epochs)
             if cell.chosen.max_epochs == whole:
@@ -185,7 +190,7 @@ def _seen(store: Store, known: Sequence[Cell]) -> dict[tuple[str, str], tuple[fl
     def average(values: list[float] | None) -> float | None:
         return sum(values) / len(values) if values else None
 
-    return {place: (average(seconds.get(place)), average(epochs.get(place))) for place in {*seconds, *epochs}}
+    return {place: (average(seconds.get(place)), average(epochs.get(place)), nodes[place]) for place in nodes}
 
 
 def _how(sources: Mapping[tuple[str, str], Rate | None], guessed: int) -> str:

@@ -50,7 +50,8 @@ def _actor_neighbors_tell_little(evidence: Evidence) -> Finding:
     "Neighbors' labels are independent given the node's",
     "Empirical Analysis, Figure 3",
     "closely",
-    "total variation from the product at most 0.1; in part: 0.2",
+    "total variation from the product at most 0.1; in part: 0.2. In the joint distribution a node counts once for "
+    "each pair of neighbors, in the product once for each neighbor",
 )
 def _neighbors_are_independent(evidence: Evidence) -> Finding:
     found = {name: evidence.measured("figure-independence", name) for name in ("pubmed", "cornell")}
