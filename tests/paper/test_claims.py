@@ -330,7 +330,8 @@ def test_shares(found: list[bool | None], verdict: str) -> None:
         ([2.0, None], "not run"),
         ([1.0, 1.1], "holds"),
         ([0.5, 0.52], "holds in part"),
-        ([3.0, -1.0], "does not hold"),
+        ([3.0, -1.0], "holds in part"),
+        ([1.0, -3.0], "does not hold"),
     ],
 )
 def test_means(found: list[float | None], verdict: str) -> None:

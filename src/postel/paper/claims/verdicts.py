@@ -140,7 +140,7 @@ def by_mean(found: Sequence[float | None], paper: Sequence[float], *, minimum: i
     """Judge a claim about a mean gain over cells.
 
     It holds if the mean is above 0 by more than two standard errors over cells and at least half of the paper's on
-    the same cells; in part if it is above 0 by more than two standard errors; otherwise it does not.
+    the same cells; in part if it is above 0; otherwise it does not.
 
     Args:
         found: The gain of each cell in points; None for a cell that was not run.
@@ -156,9 +156,9 @@ def by_mean(found: Sequence[float | None], paper: Sequence[float], *, minimum: i
         return not_run(len(run), len(found))
     mean, theirs = (sum(pair[side] for pair in run) / len(run) for side in (0, 1))
     spread = sum((ours - mean) ** 2 for ours, _ in run) / (len(run) - 1)
-    above = mean > 2 * math.sqrt(spread / len(run))
+    sure = mean > 2 * math.sqrt(spread / len(run))
     told = f"{mean:+z.2f} (the paper there: {theirs:+z.2f})"
-    return Finding(graded(above and mean >= theirs / 2, above), told, len(run), len(found))
+    return Finding(graded(sure and mean >= theirs / 2, mean > 0), told, len(run), len(found))
 
 
 def by_gain(gain: Gain | None, paper: float, *, wins: bool = True, remark: str = "") -> Finding:
