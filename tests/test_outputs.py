@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -283,3 +284,21 @@ def test_an_interruption_while_files_are_placed_leaves_all_or_nothing(
     else:
         assert [path.read_text() for path in paths] == ["new", "new"]
     assert not [entry for entry in tmp_path.iterdir() if entry.name.startswith(".")]
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_signal_that_comes_as_soon_as_a_folder_is_there_leaves_nothing(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, made = Path.mkdir, []
+
+    def interrupted(path: Path, *arguments: Any, **options: Any) -> None:
+        real(path, *arguments, **options)
+        made.append(path)
+        if len(made) == number:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "mkdir", interrupted)
+    with pytest.raises(KeyboardInterrupt), writing(Target(tmp_path / "deep" / "a.txt")):
+        pass
+    assert len(made) == number and list(tmp_path.iterdir()) == []

@@ -95,8 +95,11 @@ def writing(
     before = {target.path: _check(target, overwrite, read) for target in wanted}
     parent, first = wanted[0].path.parent, wanted[0].path
     with _made(parent, first):
-        work = _work_folder(parent, first)
+        if scratch_names(parent, first.name)[1]:
+            raise InputError(f"another job is writing {first} just now: wait for it, or name another output")
+        work = parent / scratch_name(first.name)
         try:
+            _make_work_folder(work, first)
             yield work
             _place(dict(zip(names, wanted, strict=True)), work, before)
         except OSError as error:
@@ -182,11 +185,11 @@ def _identity(path: Path) -> tuple[int, ...] | None:
 def _made(folder: Path, path: Path) -> Iterator[None]:
     """``folder`` is there inside the block; what had to be made of it goes again if it stays empty."""
     made = [place for place in (folder, *folder.parents) if not place.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    try:
+    try:  # around the making of it, too: a signal may come as soon as it is there
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unwritable(path, error) from error
         yield
     finally:
         for place in made:
@@ -202,19 +205,14 @@ def _clear(path: Path) -> None:
         remove(name)
 
 
-def _work_folder(parent: Path, path: Path) -> Path:
-    if scratch_names(parent, path.name)[1]:
-        raise InputError(f"another job is writing {path} just now: wait for it, or name another output")
-    work = parent / scratch_name(path.name)
+def _make_work_folder(work: Path, path: Path) -> None:
     try:
         work.mkdir()
         # A name that is too long should be known of before the work, too.
         (work / path.name).touch()
         (work / path.name).unlink()
     except OSError as error:
-        remove(work)
         raise _unwritable(path, error) from error
-    return work
 
 
 def _place(targets: Mapping[str, Target], work: Path, before: Mapping[Path, tuple[int, ...] | None]) -> None:
