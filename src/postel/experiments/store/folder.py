@@ -98,9 +98,9 @@ def open_results(path: str | Path) -> Store:
     return _opened(path, path.resolve(), tuple(stats))
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=3)
 def _opened(folder: Path, place: Path, stats: tuple[tuple[int, int], ...]) -> Store:
-    """Read a folder once while its files stay as they are: a process may make many tables of one."""
+    """Read a folder once while its files stay as they are: a process may make many tables of a few."""
     return read_archive(folder)
 
 
