@@ -143,11 +143,13 @@ class ComparedCell:
 def corrected(compared: Sequence[ComparedCell]) -> list[ComparedCell]:
     """Return the cells of one table with the p-values of their gains corrected for its number of lines.
 
+    Lines of unequal budgets are no comparison, and do not count.
+
     Args:
         compared: One cell per line.
     """
-    gains = corrected_gains([one.gain for one in compared])
-    return [replace(one, gain=gain) for one, gain in zip(compared, gains, strict=True)]
+    gains = corrected_gains([None if one.is_unequal else one.gain for one in compared])
+    return [one if gain is None else replace(one, gain=gain) for one, gain in zip(compared, gains, strict=True)]
 
 
 def compare_cells(cells: Sequence[Cell]) -> list[ComparedCell]:

@@ -43,7 +43,8 @@ def _paper_mean(rival: Variant, dataset: str) -> float:
 
 @claim("PosteL is better than one-hot labels", "Abstract, Node Classification, Table 9", "76 of 80 cells", SHARE)
 def _beats_one_hot(evidence: Evidence) -> Finding:
-    pairs, found = _pairs(evidence, ONE_HOT), above(_over(evidence, ONE_HOT))
+    pairs = _pairs(evidence, ONE_HOT)
+    found = above(fair_gains(pairs))
     constant = sum(bool(won and ours and ours.has_collapsed) for won, (ours, _) in zip(found, pairs, strict=True))
     remark = f"{constant} of them by models that name one class" if constant else ""
     return by_share(found, paper=_paper_wins(ONE_HOT), minimum=10, what="cells", remark=remark)
@@ -57,8 +58,9 @@ def _beats_one_hot(evidence: Evidence) -> Finding:
     "points or more; in part: a tenth of the cells",
 )
 def _beats_one_hot_clearly(evidence: Evidence) -> Finding:
-    gains, found = _over(evidence, ONE_HOT), []
-    for gain, (ours, plain) in zip(gains, _pairs(evidence, ONE_HOT), strict=True):
+    pairs, found = _pairs(evidence, ONE_HOT), []
+    gains = fair_gains(pairs)
+    for gain, (ours, plain) in zip(gains, pairs, strict=True):
         sides = ours.accuracy.paper_side + plain.accuracy.paper_side if ours and plain else 0.0
         found.append(None if gain is None else gain.mean > sides)
     theirs = [

@@ -60,8 +60,7 @@ class TableGains(TableMain):
                 one, other = (entries.get((place, variant.slug)) for variant in variants)
                 if one is not None and other is not None:
                     found.append(one.against(other))
-        fair = iter(corrected([pair for pair in found if not pair.is_unequal]))
-        return [pair if pair.is_unequal else next(fair) for pair in found]
+        return corrected(found)
 
     def make(self, reader: Reader) -> Rendering:
         """Return a line for each pair.
