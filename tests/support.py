@@ -1,9 +1,13 @@
-"""What tests share: the rule for what a machine may lack, and small random graphs."""
+"""What tests share: the rule for what a machine may lack, scripts of results/, and small random graphs."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import sys
 from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
 from typing import NoReturn
 
 import pytest
@@ -19,6 +23,17 @@ def lacking(what: str, reason: str) -> NoReturn:
     if what in os.environ.get("POSTEL_REQUIRE", "").split(","):
         pytest.fail(f"{what} is required here: {reason}")
     pytest.skip(reason)
+
+
+def results_script(name: str) -> ModuleType:
+    """Import a script of results/, which is no package."""
+    script = Path(__file__).resolve().parents[1] / "results" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, script)
+    assert spec is not None and spec.loader is not None
+    # Its dataclasses look their module up by name.
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @dataclass

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,17 +11,12 @@ import pytest
 from paper.conftest import made_row
 from postel.experiments.results import Row
 from postel.experiments.spec import RunSpec
-
-SCRIPT = Path(__file__).resolve().parents[1] / "results" / "defaults.py"
+from support import results_script
 
 
 @pytest.fixture(scope="module")
 def script() -> Any:
-    spec = importlib.util.spec_from_file_location("defaults", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return results_script("defaults")
 
 
 def rows_of(

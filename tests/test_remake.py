@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +16,14 @@ from postel.paper.requests import Options, request_cells
 from postel.paper.variants import LS, ONE_HOT, POSTEL
 from postel.training.metrics import Scores
 from postel.training.result import Result
+from support import results_script
 
-SCRIPT = Path(__file__).resolve().parents[1] / "results" / "remake.py"
 GRAPHS = ("cora", "citeseer", "texas", "cornell")
 
 
 @pytest.fixture(scope="module")
 def remake() -> Any:
-    spec = importlib.util.spec_from_file_location("remake", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return results_script("remake")
 
 
 def reader(

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-SCRIPT = Path(__file__).resolve().parents[1] / "results" / "verify.py"
+from support import results_script
 
 
 @pytest.fixture(scope="module")
 def verify() -> Any:
-    spec = importlib.util.spec_from_file_location("verify", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return results_script("verify")
 
 
 def test_eight_small_rows_come_out_the_same(verify: Any, data_root: Path) -> None:

@@ -11,22 +11,20 @@ import numpy as np
 import pytest
 import torch
 
+from paper.test_estimate import fixed_rate
 from paper.test_table import balanced
 from postel import NodeClassifier, PosteL, load_dataset
 from postel.datasets.diagnosis import diagnose
 from postel.errors import InputError
-from postel.experiments.rates import Rate
 from postel.experiments.running.executor import run_all
 from postel.experiments.store import Store
-from postel.paper import estimate as estimates
-from postel.paper.estimate import estimate, work_of
+from postel.paper.estimate import estimate
 from postel.paper.figures.independence import joint_and_product
 from postel.paper.rendering import write_rendering
-from postel.paper.requests import CellRequest, Options, request_cells
+from postel.paper.requests import Options
 from postel.paper.running import run_target
 from postel.paper.table import latex
 from postel.paper.target import find_target, target_names
-from postel.paper.variants import LS, POSTEL, Variant
 
 SMALL = Options(datasets=("karate",), splits=2, budget="fixed", max_epochs=6, workers=1)
 # What needs more than the options above, or takes less.
@@ -247,54 +245,6 @@ def test_an_unknown_target_is_answered_with_near_ones() -> None:
         find_target("table-mian")
 
 
-def _request(variant: Variant, budget: str) -> CellRequest:
-    return request_cells(Options(budget=budget), ["cora"], ["gcn"], [variant])[0]
-
-
-def _fixed_rate(dataset: str, backbone: str) -> Rate:
-    return Rate(0.01, False, "2026-01-31")
-
-
-def _never(dataset: str, backbone: str) -> Rate:
-    raise AssertionError("the store knows")
-
-
-def test_the_estimate_counts_runs_and_learns_from_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Store(tmp_path / "rows.sqlite")
-    cells = find_target("table-main")(
-        Options(datasets=("karate",), backbones=("gcn",), methods=("ls", "postel"))
-    ).requests
-    before = estimate(cells, store, 1, _fixed_rate)
-    work = [work_of(cell) for cell in cells]
-    assert (before.cells, before.done, before.runs) == (2, 0, sum(one.runs for one in work))
-    assert before.trainings == sum(round(one.trainings) for one in work)
-    assert before.seconds == pytest.approx(sum(one.trainings for one in work) * 400 * 0.01)
-    assert before.how == (
-        "from epochs measured on this machine on 2026-01-31 for 1 of 1 pair of dataset and backbone; "
-        "400 epochs per training are assumed for 1 of which the store has none"
-    )
-    stand_in = estimate(cells, store, 1, lambda *_: Rate(0.01, True, "2026-01-31"))
-    assert "on random graphs of the published size on 2026-01-31 for 1 whose dataset is not" in stand_in.how
-    assert work_of(_request(LS, "grid")).runs == 72 * 10
-    assert work_of(_request(POSTEL, "30m")).minutes == 30.0
-    assert work_of(_request(POSTEL, "400")).trainings <= 400
-    small = find_target("table-main")(replace(SMALL, backbones=("gcn",), methods=("ls",)))
-    run_target(small, store)
-    after = estimate(cells, store, 2, _never)
-    assert after.how.startswith("from rows of this machine in the store for 1 of 1 pair")
-    assert 0 < after.seconds != before.seconds
-    monkeypatch.setattr(estimates, "provenance", lambda: {"host": "another"})
-    nodes = store.all_rows()[0].result.val.count
-    longer = sum(work_of(cell, nodes).trainings for cell in cells)
-    assert estimate(cells, store, 1, _fixed_rate).seconds == pytest.approx(longer * 400 * 0.01)
-    assert longer > sum(one.trainings for one in work), "few validation nodes take more splits"
-    told = estimate(cells, Store(tmp_path / "new.sqlite"), 1, lambda *_: Rate(0.01, False, "2026-01-31", nodes))
-    assert told.trainings == sum(round(work_of(cell, nodes).trainings) for cell in cells)
-    monkeypatch.undo()
-    done = estimate(small.requests, store, 1, _never)
-    assert (done.done, done.runs, done.seconds) == (1, 0, 0.0)
-
-
 def test_searches_on_other_splits_are_other_cells_and_never_compared_in_silence(tmp_path: Path) -> None:
     store, target = Store(tmp_path / "rows.sqlite"), find_target("table-main")
     asked: dict[str, Any] = {
@@ -313,7 +263,7 @@ def test_searches_on_other_splits_are_other_cells_and_never_compared_in_silence(
     run_target(target(Options(**asked, methods=("ls",), search_splits=1)), store, _quiet())
     (one,) = budgets(methods=("ls",))  # left open, so what there is is shown
     assert "8 trainings: " in one and "on 4 splits" not in one
-    assert estimate(target(Options(**asked, methods=("ls",))).requests, store, 1, _fixed_rate).done == 0
+    assert estimate(target(Options(**asked, methods=("ls",))).requests, store, 1, fixed_rate).done == 0
     run_target(target(Options(**asked, methods=("ls", "als"))), store, _quiet())
     assert all("on 4 splits" in text for text in budgets(methods=("ls", "als")))
     assert budgets(methods=("ls", "als"), search_splits=1) == [one, None]

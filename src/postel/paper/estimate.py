@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from statistics import fmean
 
 from postel.datasets.catalog import CATALOG
 from postel.experiments.provenance import provenance
 from postel.experiments.rates import Rate
-from postel.experiments.results import Cell
+from postel.experiments.results import Cell, Row
 from postel.experiments.search.plan import plan_rungs
 from postel.experiments.search.spaces import size_of, space_of
 from postel.experiments.spec import RunSpec
@@ -54,7 +55,8 @@ def estimate(cells: Sequence[CellRequest], store: Store, workers: int, rates: Ra
     Args:
         cells: What a table or figure needs.
         store: Where rows are; of pairs of dataset and backbone that it has, its rows tell how many epochs a
-            training takes, and those made on this machine how long an epoch takes.
+            training takes, mean over the learning rates of a search, and those made on this machine how long an
+            epoch takes.
         workers: How many runs are made at a time.
         rates: Gives the rate of any other dataset and backbone, as :class:`~postel.experiments.rates.EpochRates`
             does.
@@ -76,13 +78,15 @@ def estimate(cells: Sequence[CellRequest], store: Store, workers: int, rates: Ra
             done += 1
             continue
         place = (request.dataset, request.backbone)
-        epoch, epochs, nodes = seen.get(place, (None, None, 0))
+        rows = seen.get(place, _Seen())
         if place not in sources:
-            sources[place] = rates(*place) if epoch is None else None
+            sources[place] = None if rows.seconds else rates(*place)
         rate = sources[place]
-        work = work_of(request, nodes or (rate.validation if rate else 0))
-        epoch = rate.seconds if rate is not None else epoch or 0.0
-        if epochs is None:
+        work = work_of(request, rows.nodes or (rate.validation if rate else 0))
+        epoch = rate.seconds if rate is not None else fmean(rows.seconds)
+        if rows.epochs:
+            epochs = rows.epochs_of_a_training(request)
+        else:
             epochs = _EPOCHS
             guessed.add(place)
         epochs = min(epochs, request.question.fixed.get("max_epochs", epochs))
@@ -167,30 +171,51 @@ def _nodes(dataset: str) -> int:
     return paper.nodes if paper else 1000
 
 
-def _seen(store: Store, known: Sequence[Cell]) -> dict[tuple[str, str], tuple[float | None, float | None, int]]:
-    """Return seconds per epoch, epochs per training and validation nodes by dataset and backbone.
-
-    They are those of a few rows of each cell.
+@dataclass
+class _Seen:
+    """What rows tell of a dataset and backbone.
 
     Another machine's rows do not tell the seconds, and runs cut short by hand not the epochs.
+
+    Args:
+        nodes: Validation nodes of a split; 0 if there are no rows.
+        seconds: Seconds per epoch of some rows.
+        epochs: Epochs per training of some rows, by learning rate.
     """
-    whole, here = RunSpec.model_fields["max_epochs"].default, provenance()["host"]
-    seconds: dict[tuple[str, str], list[float]] = {}
-    epochs: dict[tuple[str, str], list[float]] = {}
-    nodes: dict[tuple[str, str], int] = {}
+
+    nodes: int = 0
+    seconds: list[float] = field(default_factory=list)
+    epochs: dict[float, list[float]] = field(default_factory=dict)
+
+    def learn(self, row: Row) -> None:
+        self.nodes = row.result.val.count
+        if row.made_by.get("host") == provenance()["host"]:
+            self.seconds.append(row.result.seconds / row.result.epochs)
+        if row.spec.max_epochs == RunSpec.model_fields["max_epochs"].default:
+            self.epochs.setdefault(row.spec.lr, []).append(row.result.epochs / row.result.trainings)
+
+    def epochs_of_a_training(self, request: CellRequest) -> float:
+        """The mean over learning rates, all of which a search tries; that of a given one if it was seen."""
+        given = request.question.fixed.get("lr")
+        return fmean(self.epochs[given]) if given in self.epochs else fmean(map(fmean, self.epochs.values()))
+
+
+def _seen(store: Store, known: Sequence[Cell]) -> dict[tuple[str, str], _Seen]:
+    """Return what rows tell by dataset and backbone.
+
+    A few rows of each cell are read, and those of the same runs at the other learning rates of its search, which
+    take several times as long where the chosen rate is high.
+    """
+    found: dict[tuple[str, str], _Seen] = {}
     for cell in known:
-        place = (cell.question.dataset, cell.question.backbone)
+        asked = cell.question
+        seen = found.setdefault((asked.dataset, asked.backbone), _Seen())
+        rates = space_of(asked.backbone, asked.method, asked.fixed).get("lr", []) if cell.was_searched else []
         for row in store.rows(cell.run_keys[:3], rounds=False):
-            nodes[place] = row.result.val.count
-            if row.made_by["host"] == here:
-                seconds.setdefault(place, []).append(row.result.seconds / row.result.epochs)
-            if cell.chosen.max_epochs == whole:
-                epochs.setdefault(place, []).append(row.result.epochs / row.result.trainings)
-
-    def average(values: list[float] | None) -> float | None:
-        return sum(values) / len(values) if values else None
-
-    return {place: (average(seconds.get(place)), average(epochs.get(place)), nodes[place]) for place in nodes}
+            others = [row.spec.model_copy(update={"lr": rate}).key for rate in rates if rate != row.spec.lr]
+            for run in (row, *store.get(others, rounds=False).values()):
+                seen.learn(run)
+    return {place: seen for place, seen in found.items() if seen.nodes}
 
 
 def _how(sources: Mapping[tuple[str, str], Rate | None], guessed: int) -> str:
