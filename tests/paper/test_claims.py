@@ -289,6 +289,16 @@ def test_unequal_budgets_are_no_comparison(store: Store, fill: Any) -> None:
     assert fair_gain(one.answer(reader), other.answer(reader)) is None
 
 
+def test_means_over_other_splits_are_no_comparison(tmp_path: Path) -> None:
+    made = World("friendly")
+    judge = next(claim.judge for claim in CLAIMS if claim.text == "All parts together are best")
+    whole = judge(Evidence(Reader(made.store(tmp_path / "whole.sqlite"))))
+    last = made.cells["table-main postel cora gcn paper"].rows[-1]
+    made.rows.remove(last)
+    fewer = judge(Evidence(Reader(made.store(tmp_path / "fewer.sqlite"))))
+    assert (whole.run, fewer.run) == (8, 7)
+
+
 def test_the_form_that_validation_nodes_prefer_is_taken(tmp_path: Path) -> None:
     made = World("friendly")
     evidence = Evidence(Reader(made.store(tmp_path / "one.sqlite")))

@@ -180,10 +180,11 @@ def _gains(evidence: Evidence, one: Variant, other: Variant) -> list[Gain | None
 
 
 def _fair_means(evidence: Evidence, variants: Sequence[Variant]) -> list[list[float] | None]:
-    """The accuracies of variants on each of eight graphs; None where one is missing or budgets differ."""
+    """The accuracies of variants on each of eight graphs; None if one is missing or budgets or splits differ."""
     found: list[list[float] | None] = []
     for name in EIGHT_DATASETS:
         cells = [cell for cell in (evidence.find(variant, name) for variant in variants) if cell is not None]
-        fair = len(cells) == len(variants) and len({cell.allowance for cell in cells}) == 1
+        conditions = {(cell.allowance, tuple(cell.accuracy.by_split)) for cell in cells}
+        fair = len(cells) == len(variants) and len(conditions) == 1
         found.append([cell.accuracy.mean for cell in cells] if fair else None)
     return found
