@@ -12,8 +12,10 @@ import pytest
 
 from paper.test_table import balanced
 from postel.experiments.budget import Budget
+from postel.experiments.results import Cell
 from postel.experiments.store import Store
 from postel.experiments.store.reader import Reader
+from postel.paper.accuracy import budgets_in_words
 from postel.paper.published import published_main
 from postel.paper.rendering import Rendering, write_rendering
 from postel.paper.requests import CellRequest, Options, request_cells
@@ -245,3 +247,19 @@ def test_different_budgets_at_one_place_are_told(store: Store, fill) -> None:
     gains = find_target("table-gains")(OPTIONS).render(store)
     assert gains.values.records()[0]["state"] == "unequal search" and "‡" in gains.printed.rows[0][3]
     assert any("no fair comparison" in note for note in gains.printed.notes)
+
+
+def test_searches_that_only_took_other_numbers_of_trainings_are_told_together(store: Store, fill) -> None:
+    fill(cell("texas", ONE_HOT), ONE_HOT_SCORES)
+    (made,) = store.cells()
+
+    def spent(course: str, trainings: int | None) -> Cell:
+        text = course if trainings is None else f"{course}; {trainings} trainings"
+        return replace(made, spent=replace(made.spent, text=text, trainings=trainings))
+
+    alike = [spent("standard rungs: 160 of 1120 settings", count) for count in (1606, 1582, 1667)]
+    others = [spent("standard rungs: 8 of 8 settings", 80)] * 2 + [spent("16 trials", None)]
+    assert budgets_in_words([*alike, *others]) == (
+        "standard rungs: 160 of 1120 settings, 1582 to 1667 trainings (3 cells); "
+        "standard rungs: 8 of 8 settings, 80 trainings (2 cells); 16 trials (1 cell)"
+    )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
+from postel.experiments.results import Cell
 from postel.experiments.store.reader import Reader
 from postel.grouping import grouped
 from postel.paper.compared import COLLAPSE_NOTE, ComparedCell
@@ -161,10 +161,8 @@ def _notes(entries: Sequence[ComparedCell]) -> list[str]:
     if any(cell.has_collapsed for cell in run):
         notes.append(COLLAPSE_NOTE)
     if run:
-        few, many = min(len(cell.rows) for cell in run), max(len(cell.rows) for cell in run)
-        notes.append(f"n = {few} splits." if few == many else f"n = {few} to {many} splits.")
-        budgets = Counter(cell.spent.text for cell in run)
-        notes.append("Budget: " + "; ".join(f"{text} ({count} cells)" for text, count in budgets.items()) + ".")
+        notes.append(f"n = {_range([len(cell.rows) for cell in run])} splits.")
+        notes.append(f"Budget: {budgets_in_words(run)}.")
         shares = {dataset_label(cell.question.dataset): cell.majority for cell in run}
         told = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
         notes.append(f"A constant answer, the majority class of the test nodes, scores: {told}.")
@@ -179,3 +177,29 @@ def _notes(entries: Sequence[ComparedCell]) -> list[str]:
     if len(run) < len(entries):
         notes.append(f"{len(entries) - len(run)} of {len(entries)} cells are not run.")
     return notes
+
+
+def budgets_in_words(cells: Sequence[Cell]) -> str:
+    """Return the budgets of cells and what was spent of them.
+
+    Args:
+        cells: The cells.
+
+    Returns:
+        A phrase for each kind of search, with its cells; those that only took more or fewer trainings share one.
+    """
+    phrases = []
+    for text, same in grouped(cells, _course).items():
+        counted = [cell.spent.trainings for cell in same if cell.spent.trainings is not None]
+        spent = f", {_range(counted)} trainings" if text != same[0].spent.text else ""
+        phrases.append(f"{text}{spent} ({len(same)} cell{'s' if len(same) > 1 else ''})")
+    return "; ".join(phrases)
+
+
+def _course(cell: Cell) -> str:
+    """The budget of a cell and what its search did, without how many trainings that took."""
+    return cell.spent.text.removesuffix(f"; {cell.spent.trainings} trainings")
+
+
+def _range(counts: Sequence[int]) -> str:
+    return f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
