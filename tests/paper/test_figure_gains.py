@@ -9,7 +9,7 @@ import pytest
 from postel.experiments.budget import Budget
 from postel.experiments.store import Store
 from postel.experiments.store.reader import Reader
-from postel.paper.figures.gains import FigureGains, gains_figure
+from postel.paper.figures.gains import FigureGains, budgets_by_graph, fair_pairs, gains_figure
 from postel.paper.requests import Options, request_cells
 from postel.paper.variants import LS, ONE_HOT, POSTEL, Variant
 
@@ -71,3 +71,18 @@ def test_unequal_budgets_are_left_out_and_named(store: Store, fill: Any) -> None
     lines = {line["method"]: line for line in FigureGains(OPTIONS).render(store).values.records() if line["gain"]}
     assert lines["PosteL"]["reads"] == "unequal search"
     assert lines["LS"]["corrected_p"] == lines["LS"]["resampled_p"], "the only line that is compared"
+
+
+def test_a_graph_with_another_budget_is_named(store: Store, fill: Any) -> None:
+    for graph, budget in (
+        ("texas", Budget("standard")),
+        ("cora", Budget("standard")),
+        ("pubmed", Budget("trainings", 240)),
+    ):
+        for variant, scores in ((ONE_HOT, LOW), (POSTEL, HIGH)):
+            fill(asked(graph, variant), scores, budget=budget)
+    pairs = FigureGains(Options(datasets=("pubmed", "texas", "cora"))).pairs(Reader(store).evidence)
+    assert budgets_by_graph(fair_pairs(pairs)) == "standard rungs; on PubMed 240 trainings"
+    assert "(standard rungs; on PubMed 240 trainings)" in " ".join(
+        gains_figure(pairs)._supxlabel.get_text().split()
+    )

@@ -56,6 +56,18 @@ def fair_pairs(pairs: Sequence[ComparedCell]) -> list[ComparedCell]:
     return [pair for pair in pairs if state_of_pair(pair) in ("run", "one class")]
 
 
+def budgets_by_graph(pairs: Sequence[ComparedCell]) -> str:
+    """Return the budget that most graphs have, and those of other graphs with their names.
+
+    Args:
+        pairs: Methods against one-hot labels, each pair searched with one budget.
+    """
+    places = {pair.question.dataset: pair.cell.allowance_in_words for pair in pairs}
+    usual, *others = sorted(grouped(places, places.__getitem__).items(), key=lambda found: -len(found[1]))
+    named = (f"on {', '.join(map(dataset_label, graphs))} {budget}" for budget, graphs in others)
+    return "; ".join([usual[0], *named])
+
+
 def gains_figure(pairs: Sequence[ComparedCell]) -> Figure:
     """Draw a panel per graph that has a fair comparison; the caption says what is left out.
 
@@ -170,10 +182,9 @@ def _caption(pairs: Sequence[ComparedCell], fair: Sequence[ComparedCell]) -> str
         protocols = ", ".join(dict.fromkeys(question.protocol for question in questions))
         counts = sorted({pair.gain.splits for pair in fair if pair.gain})
         splits = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
-        budgets = "; ".join(dict.fromkeys(pair.cell.allowance_in_words for pair in fair))
         said += [
             f"Test accuracy of {networks}, {protocols} protocol, {splits} splits; tuned: every method, one-hot "
-            f"labels too, was searched with the same budget ({budgets}) on validation nodes.",
+            f"labels too, was searched with the same budget ({budgets_by_graph(fair)}) on validation nodes.",
             "Filled: mean paired difference to our one-hot labels over the same splits; bar: its 95 % interval by "
             f"the corrected resampled t, which allows for nodes that splits share; dark: clear after Holm's "
             f"correction for {len(fair)} lines, pale: open.",
