@@ -10,6 +10,7 @@ import argparse
 import random
 import secrets
 import sys
+from functools import cache
 from pathlib import Path
 
 from postel import __version__
@@ -32,13 +33,18 @@ def draw(count: int, seed: int, datasets: set[str]) -> list[Row]:
         seed: Seed of the draw.
         datasets: The datasets to draw from; all of them if empty.
     """
+    rows = [row for row in _committed() if not datasets or row.spec.dataset in datasets]
+    return random.Random(seed).sample(rows, min(count, len(rows)))
+
+
+@cache
+def _committed() -> list[Row]:
+    """This version's rows of all folders, in the order of their keys."""
     found: dict[str, Row] = {}
     for folder in FOLDERS:
         reader = Reader(read_archive(folder))
         found.update((row.key, row) for row in reader.rows(reader.store.keys()))
-    ours = [row for _, row in sorted(found.items()) if row.made_by["postel"] == __version__]
-    rows = [row for row in ours if not datasets or row.spec.dataset in datasets]
-    return random.Random(seed).sample(rows, min(count, len(rows)))
+    return [row for _, row in sorted(found.items()) if row.made_by["postel"] == __version__]
 
 
 def differences(rows: list[Row], workers: int) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -302,3 +303,18 @@ def test_a_signal_that_comes_as_soon_as_a_folder_is_there_leaves_nothing(
     with pytest.raises(KeyboardInterrupt), writing(Target(tmp_path / "deep" / "a.txt")):
         pass
     assert len(made) == number and list(tmp_path.iterdir()) == []
+
+
+def test_a_signal_while_the_work_folder_goes_leaves_nothing_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = shutil.rmtree
+
+    def interrupted(*arguments: Any, **named: Any) -> None:
+        monkeypatch.setattr(shutil, "rmtree", whole)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shutil, "rmtree", interrupted)
+    with pytest.raises(KeyboardInterrupt), writing(Target(tmp_path / "a.txt")) as work:
+        (work / "a.txt").write_text("whole")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.txt"]

@@ -90,11 +90,19 @@ def temporary_folder(name: str, parent: Path | None = None) -> tempfile.Temporar
 
 
 def remove(path: Path) -> None:
-    """Remove a file or folder, if it is there and can be removed.
+    """Remove a file or folder, if it is there and can be removed; a signal in between ends it when all is gone.
 
     Args:
         path: The file or folder.
     """
+    try:
+        _remove(path)
+    except KeyboardInterrupt:
+        _remove(path)
+        raise
+
+
+def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
