@@ -17,16 +17,20 @@ import sys
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
-from postel.datasets import load_dataset
-from postel.experiments.comparison import comparison_specs
-from postel.experiments.results import Row
-from postel.experiments.running.executor import run_all
-from postel.experiments.spec import MethodSpec, RunSpec
-from postel.experiments.store import Store
-from postel.experiments.store.folder import open_results
-from postel.experiments.store.reader import Reader
-from postel.grouping import grouped
-from postel.paper.names import dataset_label
+from postel.instructions import use_common_instructions
+
+use_common_instructions()  # before torch is used; rows were made with them
+
+from postel.datasets import load_dataset  # noqa: E402
+from postel.experiments.comparison import comparison_specs  # noqa: E402
+from postel.experiments.results import Row  # noqa: E402
+from postel.experiments.running.executor import run_all  # noqa: E402
+from postel.experiments.spec import MethodSpec, RunSpec  # noqa: E402
+from postel.experiments.store import Store  # noqa: E402
+from postel.experiments.store.folder import open_results  # noqa: E402
+from postel.experiments.store.reader import Reader  # noqa: E402
+from postel.grouping import grouped  # noqa: E402
+from postel.paper.names import dataset_label  # noqa: E402
 
 #: The share of noise is beta / (1 + beta) in the text's form, 9 to 90 %, and beta itself in the released one.
 BETAS = {"postel": (0.1, 0.4, 1.0, 1.5, 9.0), "postel_as_released": (0.1, 0.4, 0.6, 0.9)}

@@ -28,11 +28,12 @@ from postel.cli.app import app
 from postel.cli.reproduce import chosen_options
 from postel.experiments.store.folder import open_results
 from postel.experiments.store.reader import Reader
+from postel.grouping import grouped
 from postel.paper.accuracy import AccuracyTable
 from postel.paper.claims.verdicts import Verdict
 from postel.paper.compared import ComparedCell
 from postel.paper.figures.gains import FigureGains, budgets_by_graph, fair_pairs
-from postel.paper.names import backbone_label, dataset_label
+from postel.paper.names import DATASETS, backbone_label, dataset_label
 from postel.paper.table import NOT_RUN
 from postel.paper.tables.gains import TableGains
 from postel.paper.target import Target, find_target
@@ -108,7 +109,8 @@ def gains_of(figure: FigureGains, reader: Reader) -> str:
     graphs = [graph for graph in by_method.get(POSTEL.label, {}) if graph in by_method.get(LS.label, {})]
     if len(graphs) < ENOUGH_GRAPHS:
         return ""
-    places = _and([dataset_label(graph) for graph in graphs])
+    every_graph = set(graphs) == set(DATASETS)
+    places = "all of the paper's graphs" if every_graph else _and([dataset_label(graph) for graph in graphs])
 
     def means(of: Sequence[str]) -> str:
         every = {label: found for label, found in by_method.items() if found.keys() >= set(graphs)}
@@ -116,12 +118,14 @@ def gains_of(figure: FigureGains, reader: Reader) -> str:
             [f"{_mean(found[graph] for graph in of):+z.1f} with {label}" for label, found in every.items()]
         )
 
-    clear: dict[str, list[str]] = {"more": [], "less": []}
-    for pair in fair:
-        clear.get(pair.reads, []).append(f"{pair.variant.label} on {dataset_label(pair.question.dataset)}")
+    def named(reads: str) -> str:
+        clear = grouped([pair for pair in fair if pair.reads == reads], lambda pair: pair.question.dataset)
+        return "; ".join(
+            f"{_and([pair.variant.label for pair in here])} on {dataset_label(graph)}"
+            for graph, here in clear.items()
+        )
+
     chosen = [by_method[POSTEL.label][graph] for graph in graphs]
-    ours = fmean(pair.cell.accuracy.mean for pair in chosen)
-    theirs = fmean(pair.paper.value for pair in chosen if pair.paper)
     their_gain = fmean(pair.paper_gain for pair in chosen if pair.paper_gain is not None)
     constant = {
         pair.question.dataset: f"{dataset_label(pair.question.dataset)} ({pair.cell.majority:.1f})"
@@ -129,23 +133,19 @@ def gains_of(figure: FigureGains, reader: Reader) -> str:
         if pair.cell.accuracy.mean < pair.cell.majority + CLOSE
     }
     telling = [graph for graph in graphs if graph not in constant]
-    without = f"; without them the mean gain is {means(telling)}" if telling else ""
+    without = f"; without them the means are {means(telling)}" if telling else ""
     sentences = (
         f"With GCN on {places}, every method and one-hot labels searched alike "
         f"([{budgets_by_graph(fair)}](docs/choosing.md#search-at-the-same-budget)), "
-        f"the mean gain over one-hot labels is {means(graphs)} "
-        "(as released: by the paper's code; calibrated: our form). "
-        f"Clearly better after correction for {len(fair)} comparisons: "
-        f"{_and(clear['more']) or 'none'}; clearly worse: {_and(clear['less']) or 'none'}.",
-        f"PosteL scores {ours:.1f} on average where the paper has {theirs:.1f}; it gains {_mean(chosen):+z.1f} "
-        f"where the paper has {their_gain:+z.1f}, over one-hot figures that the paper copied.",
+        f"the mean gain over one-hot labels is {means(graphs)} (as released: by the paper's code; calibrated: our "
+        f"form), where the paper has {their_gain:+z.1f} for PosteL, over one-hot figures that it copied.",
+        f"Clearly better after correction for {len(fair)} comparisons: {named('more') or 'none'}; clearly worse: "
+        f"{named('less') or 'none'}.",
         *(
             [f"A constant answer scores about as much as PosteL on {_and(list(constant.values()))}{without}."]
             if constant
             else []
         ),
-        "What holds of each claim is in [reproduction](docs/reproduction.md#the-papers-claims), and what was not "
-        "run says so.",
     )
     what = "What soft labels gain over one-hot labels on each graph, ours and the paper's"
     picture = f"![{what}](results/study/figure-gains.png)"

@@ -14,10 +14,14 @@ from functools import cache
 from pathlib import Path
 
 from postel import __version__
-from postel.experiments.results import Row
-from postel.experiments.running.executor import run_all
-from postel.experiments.store.folder import read_archive
-from postel.experiments.store.reader import Reader
+from postel.instructions import use_common_instructions
+
+use_common_instructions()  # before torch is used; rows were made with them
+
+from postel.experiments.results import Row  # noqa: E402
+from postel.experiments.running.executor import run_all  # noqa: E402
+from postel.experiments.store.folder import read_archive  # noqa: E402
+from postel.experiments.store.reader import Reader  # noqa: E402
 
 #: Every folder of rows beside this file: those of each study.
 FOLDERS = sorted(Path(__file__).resolve().parent.glob("rows*"))

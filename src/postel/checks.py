@@ -10,7 +10,7 @@ import functools
 import math
 import types
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from postel.errors import InputError
@@ -209,32 +209,35 @@ def check_fields(cls: type, values: Mapping[str, Any]) -> None:
             ...
         postel.errors.InputError: x must be int, got '1'
     """
-    for name, kind in _hints(cls).items():
-        if name in values and not _fits(values[name], kind):
+    for name, (kind, fits) in _fields(cls).items():
+        if name in values and not fits(values[name]):
             expected = kind.__name__ if isinstance(kind, type) and not typing.get_args(kind) else str(kind)
             raise InputError(f"{name} must be {expected}, got {repr(values[name])[:60]}")
 
 
 @functools.cache
-def _hints(cls: type) -> dict[str, Any]:
-    return typing.get_type_hints(cls)
+def _fields(cls: type) -> dict[str, tuple[Any, Callable[[Any], bool]]]:
+    return {name: (kind, _fitting(kind)) for name, kind in typing.get_type_hints(cls).items()}
 
 
-def _fits(value: Any, kind: Any) -> bool:
+def _fitting(kind: Any) -> Callable[[Any], bool]:
+    """Return what tells whether a value is of a kind: a study is read as a million of them."""
     if kind is Any:
-        return True
+        return lambda value: True
     if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
+        return lambda value: (
+            isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
+        )
     if kind is int:
-        return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
-    home, inner = typing.get_origin(kind), typing.get_args(kind)
+        return lambda value: isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+    home, inner = typing.get_origin(kind), [_fitting(one) for one in typing.get_args(kind)]
     if home in (typing.Union, types.UnionType):
-        return any(_fits(value, one) for one in inner)
+        return lambda value: any(fits(value) for fits in inner)
     if home is list:
-        return isinstance(value, list) and all(_fits(one, inner[0]) for one in value)
+        return lambda value: isinstance(value, list) and all(map(inner[0], value))
     if home is dict:
-        return isinstance(value, dict) and all(_fits(one, inner[1]) for one in value.values())
-    return isinstance(value, home or kind)
+        return lambda value: isinstance(value, dict) and all(map(inner[1], value.values()))
+    return lambda value: isinstance(value, home or kind)
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

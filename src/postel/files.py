@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from postel.errors import InputError
+from postel.interrupts import interruptible, uninterrupted
 from postel.owners import remove, scratch_name, scratch_names
 
 
@@ -34,28 +35,62 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         ...     (Path(folder) / "a").read_bytes()
         b'whole'
     """
-    made: list[Path] = []
-    try:
-        made = [place for place in (path.parent, *path.parent.parents) if not place.exists()]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        for left in scratch_names(path.parent, path.name)[0]:
-            remove(left)  # of a process that was killed
+    with uninterrupted(), folder_for(path):
         name = path.parent / scratch_name(path.name)
-        handle = os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}; choose another folder") from error
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        name.replace(path)
-    except BaseException:
-        name.unlink(missing_ok=True)
+        try:
+            with _new_file(name, path) as stream:
+                with interruptible():
+                    yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            name.replace(path)
+        finally:
+            name.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def folder_for(path: Path) -> Iterator[None]:
+    """Have the folder of a file inside the block; what had to be made of it goes again if it stays empty.
+
+    Args:
+        path: The file.
+
+    Raises:
+        InputError: If the folder cannot be made.
+    """
+    made: list[Path] = []
+    try:  # around the making of it, too: a signal may come as soon as it is there
+        try:
+            made = [place for place in path.parents if not place.exists()]
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise unwritable(path, error) from error
+        yield
+    finally:
         for place in made:
             with contextlib.suppress(OSError):
                 place.rmdir()
-        raise
+
+
+def unwritable(path: Path, error: OSError) -> InputError:
+    """Return what to say of a place that cannot be written to.
+
+    Args:
+        path: The place.
+        error: What the system said.
+    """
+    text = str(path)
+    shown = text if len(text) <= 200 else f"{text[:199]}…"
+    return InputError(f"{shown} cannot be written: {error.strerror or error}; choose another place")
+
+
+def _new_file(name: Path, path: Path) -> IO[bytes]:
+    try:
+        for left in scratch_names(path.parent, path.name)[0]:
+            remove(left)  # of a process that was killed
+        return name.open("xb")
+    except OSError as error:
+        raise unwritable(path, error) from error
 
 
 def is_file(path: Path) -> bool:

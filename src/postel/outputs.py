@@ -18,6 +18,8 @@ from functools import partial
 from pathlib import Path
 
 from postel.errors import InputError
+from postel.files import folder_for, unwritable
+from postel.interrupts import interruptible, uninterrupted
 from postel.owners import remove, scratch_name, scratch_names
 
 #: How files of each kind begin; a kind without an entry cannot be told from others.
@@ -91,16 +93,17 @@ def writing(
     try:
         _clear(wanted[0].path)
     except OSError as error:
-        raise _unwritable(wanted[0].path, error) from error
+        raise unwritable(wanted[0].path, error) from error
     before = {target.path: _check(target, overwrite, read) for target in wanted}
     parent, first = wanted[0].path.parent, wanted[0].path
-    with _made(parent, first):
+    with uninterrupted(), folder_for(first):
         if scratch_names(parent, first.name)[1]:
             raise InputError(f"another job is writing {first} just now: wait for it, or name another output")
         work = parent / scratch_name(first.name)
         try:
             _make_work_folder(work, first)
-            yield work
+            with interruptible():
+                yield work
             _place(dict(zip(names, wanted, strict=True)), work, before)
         except OSError as error:
             if error.errno not in _FULL:
@@ -140,15 +143,11 @@ def _full(path: Path, error: OSError) -> InputError:
     return InputError(f"{path} was not written: {error.strerror}{where}; make room and run the same command again")
 
 
-def _unwritable(path: Path, error: OSError) -> InputError:
-    return InputError(f"{_shown(path)} cannot be written: {error.strerror}; choose another place")
-
-
 def _followed(path: Path) -> Path:
     try:
         return Path(os.path.realpath(path)) if path.is_symlink() else path
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
 
 
 def _check(target: Target, overwrite: bool, inputs: Iterable[Path]) -> tuple[int, ...] | None:
@@ -169,7 +168,7 @@ def _check(target: Target, overwrite: bool, inputs: Iterable[Path]) -> tuple[int
             )
             raise InputError(f"{path} is {what} and is not replaced, overwrite or not; name another output")
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
     return there
 
 
@@ -179,22 +178,6 @@ def _identity(path: Path) -> tuple[int, ...] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
-
-
-@contextlib.contextmanager
-def _made(folder: Path, path: Path) -> Iterator[None]:
-    """``folder`` is there inside the block; what had to be made of it goes again if it stays empty."""
-    made = [place for place in (folder, *folder.parents) if not place.exists()]
-    try:  # around the making of it, too: a signal may come as soon as it is there
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise _unwritable(path, error) from error
-        yield
-    finally:
-        for place in made:
-            with contextlib.suppress(OSError):
-                place.rmdir()
 
 
 def _clear(path: Path) -> None:
@@ -212,7 +195,7 @@ def _make_work_folder(work: Path, path: Path) -> None:
         (work / path.name).touch()
         (work / path.name).unlink()
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
 
 
 def _place(targets: Mapping[str, Target], work: Path, before: Mapping[Path, tuple[int, ...] | None]) -> None:
@@ -245,7 +228,7 @@ def _place(targets: Mapping[str, Target], work: Path, before: Mapping[Path, tupl
                 "command made is dropped; name another output"
             ) from error
         if isinstance(error, OSError) and error.errno not in _FULL:
-            raise _unwritable(path, error) from error
+            raise unwritable(path, error) from error
         raise
 
 
@@ -321,8 +304,3 @@ def _is_part(entry: Path, kind: str) -> bool:
     if entry.name.endswith(".crc") or entry.name == "_SUCCESS":
         return True
     return entry.name.startswith("part-") and begins_as(entry, kind)
-
-
-def _shown(path: Path) -> str:
-    text = str(path)
-    return text if len(text) <= 200 else f"{text[:199]}…"

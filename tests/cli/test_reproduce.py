@@ -77,6 +77,10 @@ def test_a_dry_run_runs_nothing_and_says_how_it_knows(
     counted = json.loads(here(*asked, "-b", "gcn,mlp", "--json", cwd=folder).stdout)
     assert counted["cells"] == 16 and 16 * 8 < counted["runs"] < 16 * 400 and counted["done"] == 0
     assert "no training is needed" in here("reproduce", "figure-toy", "--dry-run", cwd=folder).stdout
+    assert "then " not in done.stdout
+    assert (
+        "then       every run once more" in here("reproduce", "table-time", *SMALL, "--dry-run", cwd=folder).stdout
+    )
     assert list(folder.iterdir()) == []  # no store, no folder of tables
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -48,6 +49,39 @@ def test_ctrl_c_before_a_command_has_begun_is_told(
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 130 and capsys.readouterr().err == "postel: interrupted\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_a_library_turns_into_an_error_of_its_own_still_ends_the_command(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def converting(prog_name: str) -> None:
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(number)
+        raise ValueError("invalid matrix")
+
+    monkeypatch.setattr("postel.cli.app.app", converting)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ended.value.code == 128 + number and capsys.readouterr().err == "postel: interrupted\n"
+
+
+def test_a_second_ctrl_c_is_heard_and_a_second_kill_is_not() -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with tidy_ending() as ending:
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ending.exit_code == 128 + signal.SIGTERM
 
 
 def test_other_exceptions_that_python_drops_are_still_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,7 +86,10 @@ def killed_again_and_again(work: Callable[[Path, int], Any], folder: Path, kills
             os._exit(0)
         time.sleep(rng.uniform(0, longest))
         if os.waitpid(child, os.WNOHANG) == (0, 0):
-            os.killpg(child, signal.SIGKILL)
+            try:
+                os.killpg(child, signal.SIGKILL)
+            except ProcessLookupError:  # it has not come to lead a group yet
+                os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
             fatal += 1
         else:  # it came to its end: what is left to kill is its beginning

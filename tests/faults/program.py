@@ -116,7 +116,10 @@ class Trial:
             time.sleep(signal_after[1])
             over, status = os.waitpid(child, os.WNOHANG)
             if not over:
-                os.killpg(child, signal_after[0])
+                try:
+                    os.killpg(child, signal_after[0])
+                except ProcessLookupError:  # it has not come to lead a group yet
+                    os.kill(child, signal_after[0])
                 status = None
         with os.fdopen(reader, errors="replace") as stream:
             said = stream.read()
@@ -133,8 +136,8 @@ class Trial:
             sys.stdout, sys.stderr = (os.fdopen(number, "w", closefd=False) for number in (1, 2))
             prepare()
             sys.argv = ["postel", *arguments]
-            for number in ENDING:
-                signal.signal(number, signal.SIG_DFL if number != signal.SIGINT else signal.default_int_handler)
+            for number in ENDING:  # Python's handler of Ctrl-C would show a traceback after the command
+                signal.signal(number, signal.SIG_DFL)
             main()
             code = 0
         except SystemExit as exit:
@@ -309,6 +312,7 @@ def imported() -> None:
     import rich.progress  # noqa: F401
 
     import postel.cli.app
+    import postel.cli.signals
     import postel.datasets.diagnosis
     import postel.datasets.sources.upstream
     import postel.experiments.comparison

@@ -17,7 +17,7 @@ from postel.paper.requests import CellRequest
 from postel.training.metrics import Scores
 from postel.training.result import Result
 
-Fill = Callable[..., None]
+Fill = Callable[..., list[Row]]
 SEARCHED = Budget("trainings", 16)
 
 
@@ -28,7 +28,7 @@ def store(tmp_path: Path) -> Store:
 
 @pytest.fixture
 def fill(store: Store) -> Fill:
-    """Puts a cell with the given test accuracies, a split each, into the store.
+    """Puts a cell with the given test accuracies, a split each, into the store, and returns its rows.
 
     ``budget`` and ``searched`` say how its setting was found, and whether that compared settings of the method.
     """
@@ -41,7 +41,7 @@ def fill(store: Store) -> Fill:
         budget: Budget = SEARCHED,
         searched: bool | None = True,
         **result: Any,
-    ) -> None:
+    ) -> list[Row]:
         question = asked.question
         rows = []
         for split, accuracy in enumerate(accuracies):
@@ -70,6 +70,7 @@ def fill(store: Store) -> Fill:
                 target="table-main",
             )
         )
+        return rows
 
     return put
 

@@ -14,6 +14,7 @@ from paper.test_table import balanced
 from postel.experiments.budget import Budget
 from postel.experiments.results import Cell
 from postel.experiments.store import Store
+from postel.experiments.store.measurements import Measurements
 from postel.experiments.store.reader import Reader
 from postel.paper.accuracy import budgets_in_words
 from postel.paper.published import published_main
@@ -165,20 +166,44 @@ def test_the_cell_with_more_splits_is_taken(store: Store, fill) -> None:
     assert found is not None and len(found.rows) == 3 and found.accuracy.mean == pytest.approx(60)
 
 
-def test_rounds_and_seconds_are_means_of_the_rows(store: Store, fill) -> None:
+def test_settings_that_were_given_are_no_answer_to_a_table_that_asks_for_a_search(store: Store, fill) -> None:
+    fill(cell("texas", POSTEL), [0.5, 0.6], budget=Budget("fixed"), searched=False)
+    table = find_target("table-main")
+    states = [
+        {row["state"] for row in table(options).render(store).values.records() if row["method"] == "postel"}
+        for options in (OPTIONS, replace(OPTIONS, budget="fixed"))
+    ]
+    assert states == [{"not run"}, {"run", "not run"}]
+
+
+def test_rounds_are_means_of_the_rows(store: Store, fill) -> None:
     options = Options(datasets=("texas", "cora"), backbones=("gcn",))
     for dataset, rounds in (("texas", 3), ("cora", 1)):
-        fill(cell(dataset, POSTEL), [0.5, 0.6], improved_rounds=rounds, seconds=10.0 * rounds)
-        fill(cell(dataset, ONE_HOT), [0.5, 0.6], seconds=4.0)
+        fill(cell(dataset, POSTEL), [0.5, 0.6], improved_rounds=rounds)
     rows = {row["dataset"]: row for row in find_target("table-iterations")(options).render(store).values.records()}
     assert (rows["texas"]["ours"], rows["texas"]["paper"]) == (3.0, 1.8)
     assert rows["texas"]["difference"] == pytest.approx(1.2) and rows["cora"]["difference"] == pytest.approx(-1.5)
-    table = find_target("table-time")(options).render(store)
+
+
+def test_seconds_are_those_that_were_measured_at_one_budget_and_not_those_of_rows(store: Store, fill) -> None:
+    options = Options(datasets=("texas", "cora"), backbones=("gcn",), budget="fixed")
+    target = find_target("table-time")
+    asked = {(request.dataset, request.variant.slug): request for request in target(options).requests}
+    for dataset, slow in (("texas", 3), ("cora", 1)):
+        seconds = {}
+        for variant, taken in ((POSTEL, 10.0 * slow), (ONE_HOT, 4.0)):
+            fill(cell(dataset, variant), [0.5] * 3, seconds=1000.0)  # of a search: more splits, never timed
+            rows = fill(asked[dataset, variant.slug], [0.5, 0.6], budget=Budget("fixed"), seconds=1000.0)
+            seconds.update((row.key, taken) for row in rows)
+        fill(asked[dataset, LS.slug], [0.5, 0.6], budget=Budget("fixed"), seconds=1000.0)
+        Measurements(store).put("table-time", f"gcn on {dataset}, paper splits, no search", seconds)
+    table = target(replace(options, budget=None)).render(store)
     times = {row["method"]: row for row in table.values.records()}
     assert (times["PosteL"]["ours"], times["PosteL"]["times one-hot"]) == (20.0, 5.0)
+    assert (times["PosteL"]["n"], times["PosteL"]["budget"]) == (4, "no search")
     assert times["PosteL"]["difference"] == pytest.approx(20 - 3.38)
     assert times["PosteL"]["paper times one-hot"] == pytest.approx(3.38 / 0.83)
-    assert (times["KD"]["state"], times["KD"]["n"]) == ("not run", 0)
+    assert {(times[name]["state"], times[name]["n"]) for name in ("KD", "LS")} == {("not run", 0)}
     assert balanced(latex(table.printed, "tab:x"))
 
 

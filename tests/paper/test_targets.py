@@ -43,6 +43,7 @@ NEEDS: dict[str, Options] = {
 COUNTS = {
     "table-main": 16,
     "table-gains": 10,
+    "table-baselines": 2,
     "table-limited-labels": 6,
     "table-iterations": 2,
     "table-time": 8,

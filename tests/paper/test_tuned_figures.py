@@ -16,7 +16,7 @@ from postel.paper.figures._drawing import settings_in_words
 from postel.paper.requests import Options, request_cells
 from postel.paper.running import run_target
 from postel.paper.target import find_target
-from postel.paper.variants import ONE_HOT, POSTEL, Variant
+from postel.paper.variants import ONE_HOT, POSTEL, SALS, Variant
 
 
 def tuned(dataset: str, variant: Variant) -> Any:
@@ -59,9 +59,17 @@ def test_one_hot_labels_are_drawn_at_the_setting_of_the_labels_beside_them(
         "One-hot labels are trained at the learning rate and weight decay of PosteL: only labels differ."
         in caption(target, store)
     )
+    assert "of its own" not in caption(target, store)
     alone = find_target(name)(Options(datasets=("squirrel",), methods=("one_hot",)))
     assert alone.requests[0].answer(Reader(store)).chosen.lr == 0.001
     assert "One-hot labels are trained" not in caption(alone, store)
+
+
+def test_a_method_that_keeps_its_own_setting_is_named(store: Store, fill: Any) -> None:
+    for variant in (ONE_HOT, POSTEL, SALS):
+        fill(tuned("squirrel", variant), [0.5])
+    shown = caption(find_target("figure-loss-all")(Options(datasets=("squirrel",))), store)
+    assert "weight decay of PosteL: only labels differ. SALS has a setting of its own." in shown
 
 
 def test_nothing_is_trained_for_a_figure_whose_cells_are_tuned(store: Store, fill: Any) -> None:
@@ -82,7 +90,7 @@ def test_a_caption_says_how_settings_were_found(store: Store, fill: Any) -> None
     fill(tuned("cora", POSTEL), [0.5, 0.6])
     fill(tuned("texas", POSTEL), [0.5], budget=Budget("fixed"), searched=False)
     fill(tuned("cornell", POSTEL), [0.5], budget=Budget("trials", 16), searched=None)
-    cells = [tuned(name, POSTEL).answer(Reader(store)) for name in ("cora", "texas", "cornell")]
+    cells = [Reader(store).answer(tuned(name, POSTEL).question) for name in ("cora", "texas", "cornell")]
     assert settings_in_words(cells) == (
         "Paper protocol, n = 1 to 2 splits; tuned (16 trainings): 1; not tuned, published settings: 1; not "
         "tuned by today's search (16 trials on 3 splits): 1."

@@ -52,6 +52,9 @@ def embedded_details(page: str) -> list[dict[str, Any]]:
 def test_a_grid_holds_the_papers_places_and_says_what_was_not_run(cells: list[Cell]) -> None:
     (grid,) = Page(study_of(*cells)).grids
     assert (grid.filled, grid.places, grid.has_paper) == (11, 480, True)
+    assert grid.extent == "11 of the 480 cells of the paper's table were run"
+    (more,) = Page(study_of(*cells, cell("texas", "gcn", "calibrated"))).grids
+    assert more.extent == f"{grid.extent}, and 1 that it does not have"
     assert [column.dataset for column in grid.columns if column.run] == ["texas", "cornell"]
     kd = next(one for one in grid.rows if (one.backbone, one.method) == ("gcn", "distillation"))
     spots = dict(zip((column.dataset for column in grid.columns), kd.spots, strict=True))
@@ -103,6 +106,12 @@ def test_what_was_fixed_before_a_search_names_the_variant_and_has_no_figure_of_t
     assert [one.title for one in grid.rows] == ["PosteL (beta=0.6)"]
     assert (grid.whole, grid.places, grid.has_paper) == (False, 1, False)
     assert grid.title.startswith("table-ablation: ")
+
+
+def test_cells_that_were_timed_are_no_comparison_of_accuracies() -> None:
+    made = [cell("texas", "gcn", "postel", target=target) for target in ("table-main", "table-time")]
+    page = Page(study_of(*made))
+    assert [grid.title for grid in page.grids] == ["Main table"] and (1, "cell") in page.counts
 
 
 def test_standings_count_what_the_cells_say(cells: list[Cell]) -> None:

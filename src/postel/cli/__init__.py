@@ -8,6 +8,10 @@ from __future__ import annotations
 import errno
 import io
 import sys
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from postel.cli.signals import Ending
 
 #: What a machine or its user can do something about; other errors are the program's own and keep their traceback.
 _OF_THE_MACHINE = {
@@ -35,8 +39,10 @@ def main() -> None:
 
 def _run() -> None:
     from postel.cli.signals import tidy_ending
-    from postel.errors import InputError, MissingExtraError, require_extra
+    from postel.errors import require_extra
+    from postel.instructions import use_common_instructions
 
+    use_common_instructions()
     for stream in (sys.stdout, sys.stderr):
         # Names of files need not be text; they are shown as well as can be.
         if isinstance(stream, io.TextIOWrapper):
@@ -48,25 +54,39 @@ def _run() -> None:
             from postel.cli.app import app
 
             app(prog_name="postel")
-        except (InputError, MissingExtraError) as error:
-            _say(str(error))
-            sys.exit(2)
         except KeyboardInterrupt:
-            _say("interrupted")
-            sys.exit(ending.exit_code)
+            _end(ending)
         except SystemExit as exit:
             if ending.number and exit.code:
                 sys.exit(ending.exit_code)
             raise
-        except MemoryError:
-            _say("there is not enough memory for this; take a smaller graph, or postel smooth --engine duckdb")
-            sys.exit(2)
-        except OSError as error:
-            if error.errno not in _OF_THE_MACHINE:
+        except Exception as error:
+            if ending.number:  # a compiled library may turn the KeyboardInterrupt into an error of its own
+                _end(ending)
+            sentence = _sentence(error)
+            if sentence is None:
                 raise
-            place = f": {str(error.filename)[:200]}" if error.filename else ""
-            _say(f"{error.strerror}{place}; mend that and run the same command again")
+            _say(sentence)
             sys.exit(2)
+
+
+def _end(ending: Ending) -> NoReturn:
+    _say("interrupted")
+    sys.exit(ending.exit_code)
+
+
+def _sentence(error: Exception) -> str | None:
+    """What a user can do something about, in a sentence; None for errors that are the program's own."""
+    from postel.errors import InputError, MissingExtraError
+
+    if isinstance(error, InputError | MissingExtraError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this; take a smaller graph, or postel smooth --engine duckdb"
+    if isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
+        place = f": {str(error.filename)[:200]}" if error.filename else ""
+        return f"{error.strerror}{place}; mend that and run the same command again"
+    return None
 
 
 def _say(text: str) -> None:

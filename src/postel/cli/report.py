@@ -72,7 +72,7 @@ def _counts(page: Page) -> dict[str, Any]:
     """How much of what the page holds, for machines."""
     return {
         "runs": len(page.study.rows),
-        "cells": len(page.study.cells),
+        "cells": len(page.cells),
         "trials": page.study.trials,
         "failures": len(page.study.failures),
         "figures": len(page.pictures),

@@ -172,6 +172,8 @@ def _tell_plan(target: Target, path: Path, as_json: bool) -> None:
     screen.print(f"runs       {found.runs:,}, a run being one split of one setting")
     screen.print(f"trainings  {found.trainings:,}")
     screen.print(f"time       about {duration(found.seconds)} with {workers} workers, {found.how}")
+    if target.afterwards:
+        screen.print(f"then       {target.afterwards}")
 
 
 @contextmanager

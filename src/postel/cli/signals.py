@@ -11,8 +11,12 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-#: What ends a command besides Ctrl-C: kill, a batch system's time limit, and a terminal that is closed.
-_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+from postel.interrupts import wait_for_steps
+
+#: What ends a command: Ctrl-C, kill, a batch system's time limit, and a terminal that is closed.
+_ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+#: What these do to a process that leaves them alone.
+_AS_USUAL = (signal.SIG_DFL, signal.default_int_handler)
 
 
 class Ending:
@@ -27,9 +31,11 @@ class Ending:
         return 128 + (self.number or signal.SIGINT)
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Raise KeyboardInterrupt, once: what tidies up must not be disturbed by a second signal."""
-        if not self.number:
-            self.number = number
+        """Raise KeyboardInterrupt, once: what tidies up must not be disturbed by a second signal but Ctrl-C."""
+        if wait_for_steps(number):
+            return
+        if not self.number or number == signal.SIGINT:
+            self.number = self.number or number
             raise KeyboardInterrupt
 
     def swallowed(self) -> None:
@@ -59,7 +65,7 @@ def tidy_ending() -> Iterator[Ending]:
 
     if threading.current_thread() is threading.main_thread():
         for number in _ENDING:
-            if signal.getsignal(number) == signal.SIG_DFL:
+            if signal.getsignal(number) in _AS_USUAL:
                 before[number] = signal.signal(number, ending)
     sys.unraisablehook = unraisable
     try:

@@ -13,7 +13,7 @@ from postel.paper.names import backbone_label, dataset_label
 from postel.paper.published import Published, published
 from postel.paper.rendering import Rendering
 from postel.paper.requests import CellRequest
-from postel.paper.table import NOTHING, Table, decimals, numbers, texts
+from postel.paper.table import NOTHING, Table, decimals, numbers, span, texts
 from postel.paper.target import Target
 from postel.paper.variants import BASELINE
 
@@ -161,7 +161,7 @@ def _notes(entries: Sequence[ComparedCell]) -> list[str]:
     if any(cell.has_collapsed for cell in run):
         notes.append(COLLAPSE_NOTE)
     if run:
-        notes.append(f"n = {_range([len(cell.rows) for cell in run])} splits.")
+        notes.append(f"n = {span(len(cell.rows) for cell in run)} splits.")
         notes.append(f"Budget: {budgets_in_words(run)}.")
         shares = {dataset_label(cell.question.dataset): cell.majority for cell in run}
         told = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
@@ -191,7 +191,7 @@ def budgets_in_words(cells: Sequence[Cell]) -> str:
     phrases = []
     for text, same in grouped(cells, _course).items():
         counted = [cell.spent.trainings for cell in same if cell.spent.trainings is not None]
-        spent = f", {_range(counted)} trainings" if text != same[0].spent.text else ""
+        spent = f", {span(counted)} trainings" if text != same[0].spent.text else ""
         phrases.append(f"{text}{spent} ({len(same)} cell{'s' if len(same) > 1 else ''})")
     return "; ".join(phrases)
 
@@ -199,7 +199,3 @@ def budgets_in_words(cells: Sequence[Cell]) -> str:
 def _course(cell: Cell) -> str:
     """The budget of a cell and what its search did, without how many trainings that took."""
     return cell.spent.text.removesuffix(f"; {cell.spent.trainings} trainings")
-
-
-def _range(counts: Sequence[int]) -> str:
-    return f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"

@@ -1,14 +1,13 @@
-"""How long a plan will take: from epochs measured on this machine, by rows in the store or on the spot."""
+"""How long a plan will take: from the epochs that rows in the store have, and seconds measured on this machine."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
 from postel.datasets.catalog import CATALOG
-from postel.experiments.provenance import provenance
 from postel.experiments.rates import Rate
 from postel.experiments.results import Cell, Row
 from postel.experiments.search.plan import plan_rungs
@@ -55,11 +54,10 @@ def estimate(cells: Sequence[CellRequest], store: Store, workers: int, rates: Ra
     Args:
         cells: What a table or figure needs.
         store: Where rows are; of pairs of dataset and backbone that it has, its rows tell how many epochs a
-            training takes, mean over the learning rates of a search, and those made on this machine how long an
-            epoch takes.
+            training takes, mean over the learning rates of a search. How long an epoch takes they do not tell:
+            they may be another machine's, and other work may have run beside them.
         workers: How many runs are made at a time.
-        rates: Gives the rate of any other dataset and backbone, as :class:`~postel.experiments.rates.EpochRates`
-            does.
+        rates: Gives the rate of a dataset and backbone, as :class:`~postel.experiments.rates.EpochRates` does.
 
     Returns:
         The counts, the seconds, and where they come from.
@@ -68,7 +66,7 @@ def estimate(cells: Sequence[CellRequest], store: Store, workers: int, rates: Ra
     seen = _seen(store, known)
     runs = trainings = done = 0
     seconds = 0.0
-    sources: dict[tuple[str, str], Rate | None] = {}
+    measured: dict[tuple[str, str], Rate] = {}
     guessed = set()
     for request in cells:
         tuned = request.tuned is not None and any(
@@ -79,11 +77,10 @@ def estimate(cells: Sequence[CellRequest], store: Store, workers: int, rates: Ra
             continue
         place = (request.dataset, request.backbone)
         rows = seen.get(place, _Seen())
-        if place not in sources:
-            sources[place] = None if rows.seconds else rates(*place)
-        rate = sources[place]
-        work = work_of(request, rows.nodes or (rate.validation if rate else 0))
-        epoch = rate.seconds if rate is not None else fmean(rows.seconds)
+        if place not in measured:
+            measured[place] = rates(*place)
+        rate = measured[place]
+        work = work_of(request, rows.nodes or rate.validation)
         if rows.epochs:
             epochs = rows.epochs_of_a_training(request)
         else:
@@ -92,8 +89,8 @@ def estimate(cells: Sequence[CellRequest], store: Store, workers: int, rates: Ra
         epochs = min(epochs, request.question.fixed.get("max_epochs", epochs))
         runs += work.runs
         trainings += round(work.trainings)
-        seconds += work.trainings * epochs * epoch / workers + 60 * work.minutes
-    return Estimate(len(cells), done, runs, trainings, seconds, _how(sources, len(guessed)))
+        seconds += work.trainings * epochs * rate.seconds / workers + 60 * work.minutes
+    return Estimate(len(cells), done, runs, trainings, seconds, _how(list(measured.values()), len(guessed)))
 
 
 @dataclass(frozen=True)
@@ -175,22 +172,18 @@ def _nodes(dataset: str) -> int:
 class _Seen:
     """What rows tell of a dataset and backbone.
 
-    Another machine's rows do not tell the seconds, and runs cut short by hand not the epochs.
+    Runs cut short by hand do not tell the epochs.
 
     Args:
         nodes: Validation nodes of a split; 0 if there are no rows.
-        seconds: Seconds per epoch of some rows.
         epochs: Epochs per training of some rows, by learning rate.
     """
 
     nodes: int = 0
-    seconds: list[float] = field(default_factory=list)
     epochs: dict[float, list[float]] = field(default_factory=dict)
 
     def learn(self, row: Row) -> None:
         self.nodes = row.result.val.count
-        if row.made_by.get("host") == provenance()["host"]:
-            self.seconds.append(row.result.seconds / row.result.epochs)
         if row.spec.max_epochs == RunSpec.model_fields["max_epochs"].default:
             self.epochs.setdefault(row.spec.lr, []).append(row.result.epochs / row.result.trainings)
 
@@ -211,21 +204,20 @@ def _seen(store: Store, known: Sequence[Cell]) -> dict[tuple[str, str], _Seen]:
         asked = cell.question
         seen = found.setdefault((asked.dataset, asked.backbone), _Seen())
         rates = space_of(asked.backbone, asked.method, asked.fixed).get("lr", []) if cell.was_searched else []
-        for row in store.rows(cell.run_keys[:3], rounds=False):
-            others = [row.spec.model_copy(update={"lr": rate}).key for rate in rates if rate != row.spec.lr]
-            for run in (row, *store.get(others, rounds=False).values()):
-                seen.learn(run)
+        chosen = store.rows(cell.run_keys[:3], rounds=False)
+        others = [
+            row.spec.model_copy(update={"lr": rate}).key for row in chosen for rate in rates if rate != row.spec.lr
+        ]
+        for row in (*chosen, *store.get(others, rounds=False).values()):
+            seen.learn(row)
     return {place: seen for place, seen in found.items() if seen.nodes}
 
 
-def _how(sources: Mapping[tuple[str, str], Rate | None], guessed: int) -> str:
+def _how(measured: Sequence[Rate], guessed: int) -> str:
     """Where the seconds come from, in a sentence."""
-    if not sources:
+    if not measured:
         return "nothing to run"
-    measured = [rate for rate in sources.values() if rate is not None]
     parts = []
-    if len(measured) < len(sources):
-        parts.append(f"rows of this machine in the store for {len(sources) - len(measured)}")
     own, stand_ins = ([rate for rate in measured if rate.stand_in is flag] for flag in (False, True))
     if own:
         parts.append(f"epochs measured on this machine{_since(own)} for {len(own)}")
@@ -234,8 +226,8 @@ def _how(sources: Mapping[tuple[str, str], Rate | None], guessed: int) -> str:
             f"epochs measured on random graphs of the published size{_since(stand_ins)} for {len(stand_ins)} "
             "whose dataset is not at hand"
         )
-    pairs = "pair" if len(sources) == 1 else "pairs"
-    basis = f"from {', '.join(parts)} of {len(sources)} {pairs} of dataset and backbone"
+    pairs = "pair" if len(measured) == 1 else "pairs"
+    basis = f"from {', '.join(parts)} of {len(measured)} {pairs} of dataset and backbone"
     assumed = f"; {_EPOCHS} epochs per training are assumed for {guessed} of which the store has none"
     return basis + (assumed if guessed else "")
 

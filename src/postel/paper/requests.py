@@ -141,7 +141,8 @@ class CellRequest:
     """A question of a table, what its method is called there, and what is spent on it if it has to be run.
 
     Args:
-        question: What is asked; where the user left the budget open, any cell that agrees with the rest answers.
+        question: What is asked; where the user left the budget open, any cell that agrees with the rest answers,
+            if it was searched or its budget here is none.
         variant: The method as the table calls it.
         budget: What its search may spend if it is run.
         base: The question whose chosen setting it takes over, with what the variant fixes; None to be searched
@@ -197,7 +198,10 @@ class CellRequest:
             rounds: Whether rows come with their curves.
         """
         if self.base is None:
-            return self.tuned_answer(reader, rounds=rounds) or reader.answer(self.question, rounds=rounds)
+            # Settings that were given, for instance to time them, are no answer to what asks for a search.
+            return self.tuned_answer(reader, rounds=rounds) or reader.answer(
+                self.question, rounds=rounds, searched=self.budget != FIXED
+            )
         base = self.base.answer(reader)
         keys = [spec.key for spec in self.taken_over(base)] if base is not None else []
         rows = reader.rows(keys, rounds=rounds)

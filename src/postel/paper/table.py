@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,6 +65,21 @@ def decimals(places: int, *, signed: bool = False) -> Callable[[Any], str]:
         ('100.50', '+0.2', '0.0', '–')
     """
     return lambda value: NOTHING if value is None else f"{value:{'+' if signed else ''}z,.{places}f}"
+
+
+def span(counts: Iterable[int]) -> str:
+    """Return the smallest and the largest of some counts in words.
+
+    Args:
+        counts: One count at least.
+
+    Example:
+        >>> span([10, 3, 10]), span([10, 10])
+        ('3 to 10', '10')
+    """
+    every = sorted(counts)
+    few, many = every[0], every[-1]
+    return f"{few}" if few == many else f"{few} to {many}"
 
 
 @dataclass(frozen=True)

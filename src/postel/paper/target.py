@@ -77,6 +77,8 @@ class Target(ABC):
     one_setting: ClassVar[bool] = False
     #: Whether its cells are run by searches; otherwise :meth:`measure` makes them.
     runs_cells: ClassVar[bool] = True
+    #: What it takes beside its cells, in words for a plan; empty if that is little.
+    afterwards: ClassVar[str] = ""
     #: What it needs of each dataset beside cells: a function of its name and of the folder of graph files.
     per_dataset: ClassVar[Any] = None
 

@@ -10,6 +10,7 @@ from postel.grouping import grouped
 from postel.paper.compared import ComparedCell
 from postel.paper.names import BACKBONES, DATASETS, backbone_label, dataset_label
 from postel.paper.published import Published, published_main
+from postel.paper.table import span
 from postel.paper.target import find_target, target_names
 from postel.paper.variants import METHOD_TITLES
 
@@ -114,8 +115,7 @@ class Grid:
     def splits(self) -> str:
         """How many splits its means are averaged over, in words."""
         counts = [line.cell.accuracy.splits for line in self.lines]
-        few, many = min(counts), max(counts)
-        return f"{many} split{'s' if many > 1 else ''}" if few == many else f"{few} to {many} splits"
+        return f"{span(counts)} split{'s' if max(counts) > 1 else ''}"
 
     @property
     def training(self) -> str:
@@ -154,6 +154,16 @@ class Grid:
     def filled(self) -> int:
         """How many of its spots were run."""
         return sum(spot.line is not None for row in self.rows for spot in row.spots)
+
+    @property
+    def extent(self) -> str:
+        """How much of it was run, in words; methods and graphs that the paper lacks are no part of its table."""
+        if not self.whole:
+            return f"{self.filled} of {self.places} cells were run"
+        spots = [spot for row in self.rows for spot in row.spots if spot.paper]
+        run = sum(spot.line is not None for spot in spots)
+        others = f", and {self.filled - run} that it does not have" if self.filled > run else ""
+        return f"{run} of the {len(spots)} cells of the paper's table were run{others}"
 
 
 @dataclass(frozen=True)

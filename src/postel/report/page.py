@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from postel.errors import InputError, require_extra
+from postel.experiments.results import Cell
 from postel.experiments.store.reader import Study
 from postel.paper.compared import ComparedCell, compare_cells
 from postel.paper.names import backbone_label, dataset_label
+from postel.paper.timing import TIMES
 from postel.report.detail import RANKING, detail_of
 from postel.report.grid import Grid, allowed, grids_of, standings_of
 from postel.report.pictures import Picture
@@ -45,7 +47,12 @@ class Page:
     @cached_property
     def lines(self) -> list[ComparedCell]:
         """One line per cell."""
-        return compare_cells(self.study.cells)
+        return compare_cells(self.cells)
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """The cells on show: those that were run to be timed compare no accuracies."""
+        return [cell for cell in self.study.cells if cell.target != TIMES]
 
     @cached_property
     def grids(self) -> list[Grid]:
@@ -60,7 +67,7 @@ class Page:
     @property
     def counts(self) -> list[tuple[int, str]]:
         """Numbers of runs, cells, datasets, backbones and methods, for the head of the page."""
-        questions = [cell.question for cell in self.study.cells]
+        questions = [cell.question for cell in self.cells]
         counts = [
             (len(self.study.rows), "runs"),
             (len(questions), "cells"),
@@ -90,7 +97,7 @@ class Page:
             study=self.study,
             standings=[(grid, standings_of(grid.lines)) for grid in self.grids],
             details=embedded([detail_of(line, self.study.store) for line in self.lines]),
-            graphs=graphs_of(self.study.cells),
+            graphs=graphs_of(self.cells),
             versions=versions_of(self.study.rows),
             failures=failures_in_words(self.study.failures),
             allowed=allowed,

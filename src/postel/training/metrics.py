@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -45,7 +45,7 @@ class Scores:
 
     def as_dict(self) -> dict[str, float]:
         """Return the numbers that there are by name."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        return {name: value for name, value in vars(self).items() if value is not None}
 
 
 def evaluate(logits: Tensor, index: Tensor, classes: Tensor) -> Scores:

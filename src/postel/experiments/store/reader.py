@@ -49,7 +49,7 @@ class Study:
 
 
 class Reader:
-    """The cells and measurements of a store, read once.
+    """The cells, rows and measurements of a store; rows are read once, but curves, which fill the memory, anew.
 
     Args:
         store: The store to read.
@@ -60,6 +60,7 @@ class Reader:
         self.store = store
         self.cells = [cell for cell in store.cells() if cell.is_evidence or not evidence_only]
         self._by_topic = grouped(self.cells, lambda cell: cell.question.topic)
+        self._rows: dict[str, Row] = {}
         self.measurements = Measurements(store)
 
     @cached_property
@@ -67,13 +68,14 @@ class Reader:
         """A reader of those cells alone whose method was searched."""
         return Reader(self.store, evidence_only=True)
 
-    def answer(self, question: Question, *, rounds: bool = False) -> Cell | None:
+    def answer(self, question: Question, *, rounds: bool = False, searched: bool = False) -> Cell | None:
         """Return the best answer to a question: the one with most splits, then the one with the largest search.
 
         Args:
             question: The question; fields of None match anything.
             rounds: Whether rows come with their curves. Those of a whole table would not fit into memory, and a
                 cell whose curves were not all stored is passed over.
+            searched: Whether only a cell will do whose setting was searched for.
 
         Returns:
             The cell with the rows of the question's splits, or None if there is none.
@@ -83,7 +85,11 @@ class Reader:
         def worth(cell: Cell) -> tuple[int, int, int]:
             return len(wanted & set(cell.question.splits)), cell.spent.trials, cell.spent.search_splits
 
-        fitting = [cell for cell in self._by_topic.get(question.topic, ()) if cell.answers(question)]
+        fitting = [
+            cell
+            for cell in self._by_topic.get(question.topic, ())
+            if cell.answers(question) and (cell.was_searched or not searched)
+        ]
         for cell in sorted(fitting, key=worth, reverse=True):
             rows = [row for row in self.rows(cell.run_keys, rounds=rounds) if row.split in wanted]
             if rows and not (rounds and any(row.rounds is None for row in rows)):
@@ -100,7 +106,11 @@ class Reader:
         Returns:
             The rows in the order of ``keys``.
         """
-        return self.store.rows(keys, rounds=rounds)
+        if rounds:
+            return self.store.rows(keys)
+        wanted = list(keys)
+        self._rows.update(self.store.get((key for key in wanted if key not in self._rows), rounds=False))
+        return [self._rows[key] for key in wanted if key in self._rows]
 
     def study(self) -> Study:
         """Return everything that the store holds.

@@ -11,6 +11,7 @@ from postel.experiments.scores import Gain, corrected_gains
 from postel.experiments.spec import MethodSpec
 from postel.experiments.store.reader import Reader
 from postel.paper.requests import SWEEPS, Options, at_one_setting, request_cells, sweep
+from postel.paper.timing import timed_cell
 from postel.paper.variants import ONE_HOT, POSTEL, POSTEL_AS_RELEASED, Variant
 
 #: Splits that a point of a sweep must have to count.
@@ -29,17 +30,14 @@ class Evidence:
         self._found: dict[tuple[object, ...], Cell | None] = {}
 
     def timed(self, variant: Variant, dataset: str) -> Cell | None:
-        """Return GCN's cell of ``table-time``: other runs at given settings may have shared their core.
+        """Return GCN's cell at given settings with the seconds of ``table-time``; None if it was not timed.
 
         Args:
             variant: The method.
             dataset: The dataset.
         """
-        question = request_cells(Options(budget="fixed"), [dataset], ["gcn"], [variant])[0].question
-        fitting = (cell for cell in self._every.cells if cell.target == "table-time" and cell.answers(question))
-        cell = max(fitting, key=lambda cell: len(cell.run_keys), default=None)
-        rows = self._every.rows(cell.run_keys) if cell else []
-        return cell.with_rows(rows) if cell and rows else None
+        asked = request_cells(Options(budget="fixed"), [dataset], ["gcn"], [variant])[0]
+        return timed_cell(self._every, asked)
 
     def find(
         self,

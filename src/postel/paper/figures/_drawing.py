@@ -7,7 +7,7 @@ from typing import Any
 
 from postel.experiments.results import Cell, Round
 from postel.paper.requests import CellRequest
-from postel.paper.table import Table, numbers, texts
+from postel.paper.table import Table, numbers, span, texts
 from postel.pictures import PALETTE, method_color
 
 Matrix = Sequence[Sequence[float]]
@@ -109,8 +109,7 @@ def settings_in_words(cells: Sequence[Cell | None]) -> str:
     if not run:
         return "Nothing was run."
     protocols = ", ".join(dict.fromkeys(cell.question.protocol for cell in run))
-    counts = sorted({len(cell.rows) for cell in run})
-    splits = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
+    splits = span(len(cell.rows) for cell in run)
     kinds: dict[str, int] = {}
     for cell in run:
         words = "not tuned, published settings"
@@ -119,7 +118,7 @@ def settings_in_words(cells: Sequence[Cell | None]) -> str:
             words = f"{how} ({cell.allowance_in_words})"
         kinds[words] = kinds.get(words, 0) + 1
     told = next(iter(kinds)) if len(kinds) == 1 else "; ".join(f"{words}: {n}" for words, n in kinds.items())
-    return f"{protocols.capitalize()} protocol, {splits} split{'s' if counts != [1] else ''}; {told}."
+    return f"{protocols.capitalize()} protocol, n = {splits} split{'' if splits == '1' else 's'}; {told}."
 
 
 def one_setting_in_words(requests: Sequence[CellRequest]) -> str:
@@ -128,9 +127,14 @@ def one_setting_in_words(requests: Sequence[CellRequest]) -> str:
     Args:
         requests: The cells that a figure draws.
     """
-    others = ", ".join(dict.fromkeys(one.base.variant.label for one in requests if one.base is not None))
-    said = f"One-hot labels are trained at the learning rate and weight decay of {others}: only labels differ."
-    return said if others else ""
+    others = list(dict.fromkeys(one.base.variant.label for one in requests if one.base is not None))
+    if not others:
+        return ""
+    rest = dict.fromkeys(one.variant.label for one in requests if one.base is None)
+    same = f"at the learning rate and weight decay of {', '.join(others)}: only labels differ."
+    return f"One-hot labels are trained {same}" + "".join(
+        f" {label} has a setting of its own." for label in rest if label not in others
+    )
 
 
 def set_common_ceiling(panels: Sequence[Any], cells: Sequence[Cell | None]) -> None:

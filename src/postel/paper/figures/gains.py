@@ -13,6 +13,7 @@ from postel.paper.compared import UNEQUAL, ComparedCell
 from postel.paper.figures._drawing import mark_not_run
 from postel.paper.names import backbone_label, dataset_label
 from postel.paper.rendering import Rendering
+from postel.paper.table import span
 from postel.paper.tables.gains import TableGains, state_of_pair
 from postel.paper.variants import CALIBRATED, LS, ONE_HOT, POSTEL, POSTEL_AS_RELEASED, Variant
 from postel.pictures import method_color, new_figure, write_caption
@@ -64,7 +65,7 @@ def budgets_by_graph(pairs: Sequence[ComparedCell]) -> str:
     """
     places = {pair.question.dataset: pair.cell.allowance_in_words for pair in pairs}
     usual, *others = sorted(grouped(places, places.__getitem__).items(), key=lambda found: -len(found[1]))
-    named = (f"on {', '.join(map(dataset_label, graphs))} {budget}" for budget, graphs in others)
+    named = (f"on {' and '.join(map(dataset_label, graphs))} {budget}" for budget, graphs in others)
     return "; ".join([usual[0], *named])
 
 
@@ -180,8 +181,7 @@ def _caption(pairs: Sequence[ComparedCell], fair: Sequence[ComparedCell]) -> str
         questions = [pair.question for pair in fair]
         networks = ", ".join(dict.fromkeys(backbone_label(question.backbone) for question in questions))
         protocols = ", ".join(dict.fromkeys(question.protocol for question in questions))
-        counts = sorted({pair.gain.splits for pair in fair if pair.gain})
-        splits = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
+        splits = f"n = {span(pair.gain.splits for pair in fair if pair.gain)}"
         said += [
             f"Test accuracy of {networks}, {protocols} protocol, {splits} splits; tuned: every method, one-hot "
             f"labels too, was searched with the same budget ({budgets_by_graph(fair)}) on validation nodes.",
