@@ -26,7 +26,7 @@ def row(
         seed=split,
         backbone=backbone,
         method=MethodSpec(name=method, params=PARAMS.get(method, {})),
-        pseudo_labels=method == "postel",
+        pseudo_labels=method.startswith("postel"),
         **spec,
     )
     scores = {

@@ -12,7 +12,7 @@ from postel.paper.names import BACKBONES, DATASETS, backbone_label, dataset_labe
 from postel.paper.published import Published, published_main
 from postel.paper.table import span
 from postel.paper.target import find_target, target_names
-from postel.paper.variants import METHOD_TITLES
+from postel.paper.variants import METHOD_TITLES, SIX
 
 _MAIN = "table-main"
 #: Titles of the studies of a store; a study without one is called by its name.
@@ -143,12 +143,21 @@ class Grid:
         """Network and method of every row with a spot that was not run, and the datasets of those, in words."""
         found = []
         for row in self.rows:
-            spots = zip(self.columns, row.spots, strict=True)
+            spots = [pair for pair in zip(self.columns, row.spots, strict=True) if self._asks(pair[1])]
             names = [dataset_label(column.dataset) for column, spot in spots if spot.line is None]
             if names:
-                where = ", ".join(names) if len(names) < len(self.columns) else "every dataset"
+                where = ", ".join(names) if len(names) < len(spots) else "every dataset"
                 found.append((f"{row.backbone_title}, {row.title}", where))
         return found
+
+    def _asks(self, spot: Spot) -> bool:
+        """Whether a spot is part of what was set out to be run: of the paper's table, what the paper has."""
+        return spot.paper is not None or not self.whole
+
+    @property
+    def unrun(self) -> int:
+        """How many spots were set out to be run and were not."""
+        return sum(self._asks(spot) and spot.line is None for row in self.rows for spot in row.spots)
 
     @property
     def filled(self) -> int:
@@ -160,8 +169,8 @@ class Grid:
         """How much of it was run, in words; methods and graphs that the paper lacks are no part of its table."""
         if not self.whole:
             return f"{self.filled} of {self.places} cells were run"
-        spots = [spot for row in self.rows for spot in row.spots if spot.paper]
-        run = sum(spot.line is not None for spot in spots)
+        spots = [spot for row in self.rows for spot in row.spots if self._asks(spot)]
+        run = len(spots) - self.unrun
         others = f", and {self.filled - run} that it does not have" if self.filled > run else ""
         return f"{run} of the {len(spots)} cells of the paper's table were run{others}"
 
@@ -294,7 +303,7 @@ def _models(lines: Sequence[ComparedCell], *, whole: bool) -> list[tuple[str, st
     for backbone in _ordered((line.question.backbone for line in lines), BACKBONES, whole=whole):
         of_backbone = [line for line in lines if line.question.backbone == backbone]
         run = {(line.question.method.name, line.variant.label) for line in of_backbone}
-        found = {*METHOD_TITLES.items(), *run} if whole else run
+        found = run | {(variant.method, variant.label) for variant in SIX} if whole else run
         in_order = sorted(found, key=lambda model: (_method_order(model[0]), "(" in model[1], model[1]))
         models += [(backbone, method, title) for method, title in in_order]
     return models
