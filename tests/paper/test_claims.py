@@ -167,7 +167,7 @@ class World:
             noise = self.of(0.0, 3.0 if backbone == "mlp" else 0.0, 0.0)
             als = self.of(80.08, 80.08 if dataset in HOMOPHILIC else 80.4, 80.08)
             smoothed = self.of(80.1, 78.8, 82.5) if dataset == "actor" else 80.1
-            for variant, percent in ((ONE_HOT, 80.0), (LS, smoothed), (SALS, 80.05), (ALS, als)):
+            for variant, percent in ((ONE_HOT, 80.0), (LS, smoothed), (KD, 80.04), (SALS, 80.05), (ALS, als)):
                 self.put(variant, dataset, percent, backbone=backbone)
             self.put(
                 POSTEL, dataset, 80 + self.delta(dataset), backbone=backbone, noise=noise, improved_rounds=rounds

@@ -65,6 +65,14 @@ def test_a_grid_holds_the_papers_places_and_says_what_was_not_run(cells: list[Ce
     assert spots["cornell"].paper.value == 63.61
 
 
+def test_graphs_that_the_paper_lacks_are_a_table_of_their_own(cells: list[Cell]) -> None:
+    others = [cell("squirrel-filtered", "gcn", method) for method in ("one_hot", "postel")]
+    main, more = Page(study_of(*cells, *others)).grids
+    assert (main.title, more.title) == ("Main table", "Main table, other graphs")
+    assert (main.filled, main.places) == (11, 480) and (more.filled, more.places) == (2, 2)
+    assert not any(line.question.dataset == "squirrel-filtered" for line in main.lines), "nor in mean gains"
+
+
 def test_every_method_is_called_as_tables_call_it(cells: list[Cell]) -> None:
     (grid,) = Page(study_of(*cells, cell("texas", "gcn", "postel_as_released"))).grids
     titles = [row.title for row in grid.rows if row.backbone == "gcn"]

@@ -228,9 +228,9 @@ def grids_of(lines: Sequence[ComparedCell]) -> list[Grid]:
         lines: The lines of a page.
 
     Returns:
-        The grids, the paper's main table first.
+        The grids, the paper's main table first; graphs that it does not have are a grid of their own.
     """
-    studies = grouped(lines, lambda line: line.study)
+    studies = grouped(lines, lambda line: (*line.study, _is_beyond_the_paper(line)))
     ordered = sorted(studies.items(), key=lambda item: (item[0][0] != _MAIN, not item[0][0], item[0]))
     return [_grid(*study, found) for study, found in ordered]
 
@@ -269,7 +269,12 @@ def allowed(cell: Cell) -> str:
     return f"{limit}, {splits} search split{'s' if splits != 1 else ''}"
 
 
-def _grid(target: str, protocol: str, recipe: str, lines: list[ComparedCell]) -> Grid:
+def _is_beyond_the_paper(line: ComparedCell) -> bool:
+    """Whether a line has the splits and recipe of the paper's main table but another graph."""
+    return line.study == (_MAIN, "paper", "paper") and line.question.dataset not in DATASETS
+
+
+def _grid(target: str, protocol: str, recipe: str, beyond: bool, lines: list[ComparedCell]) -> Grid:
     has_paper = any(line.paper for line in lines)
     whole = has_paper and target == _MAIN
     datasets = _ordered((line.question.dataset for line in lines), DATASETS, whole=whole)
@@ -288,7 +293,8 @@ def _grid(target: str, protocol: str, recipe: str, lines: list[ComparedCell]) ->
             best = chosen is not None and chosen is _best(lines, backbone, column.dataset)
             spots.append(Spot(chosen, paper, best, max(0, len(found) - 1), majority))
         rows.append(GridRow(backbone, method, title, order, spots))
-    return Grid(_title(target), protocol, recipe, has_paper, whole, columns, rows, lines)
+    title = _title(target) + (", other graphs" if beyond else "")
+    return Grid(title, protocol, recipe, has_paper, whole, columns, rows, lines)
 
 
 def _title(target: str) -> str:
