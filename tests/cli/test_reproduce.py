@@ -76,6 +76,8 @@ def test_a_dry_run_runs_nothing_and_says_how_it_knows(
     assert [len(rates) for rates in kept.values()] == [2]
     counted = json.loads(here(*asked, "-b", "gcn,mlp", "--json", cwd=folder).stdout)
     assert counted["cells"] == 16 and 16 * 8 < counted["runs"] < 16 * 400 and counted["done"] == 0
+    shares = here("reproduce", "table-class-shares", *SMALL, "--dry-run", cwd=folder).stdout
+    assert "trains the runs of the searched cells" in shares and "cells  " not in shares
     assert "no training is needed" in here("reproduce", "figure-toy", "--dry-run", cwd=folder).stdout
     assert "then " not in done.stdout
     assert (

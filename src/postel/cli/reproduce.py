@@ -153,7 +153,7 @@ def _tell_plan(target: Target, path: Path, as_json: bool) -> None:
     from postel.experiments.rates import EpochRates
     from postel.paper.estimate import estimate
 
-    cells, workers = target.requests, target.options.workers
+    cells, workers = target.requests if target.runs_cells else [], target.options.workers
     with _store_or_none(path) as results, notes.status("reading what is there") as status:
 
         def on_measure(dataset: str, backbone: str) -> None:
@@ -166,7 +166,7 @@ def _tell_plan(target: Target, path: Path, as_json: bool) -> None:
         return
     screen.print(f"{target.name}: {target.title}", style="bold")
     if not cells:
-        screen.print("no training is needed; it takes seconds")
+        screen.print(target.afterwards or "no training is needed; it takes seconds")
         return
     screen.print(f"cells      {found.cells:,} ({found.done:,} of them in {path})")
     screen.print(f"runs       {found.runs:,}, a run being one split of one setting")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from postel.training.class_shares import class_weights
 from postel.training.classifier import NodeClassifier
 from postel.training.loader import NeighborBatches, neighbor_loader
 from postel.training.loop import train
@@ -12,6 +13,7 @@ from postel.training.pseudo_labels import PseudoLabelling, Round, iterate_pseudo
 from postel.training.result import Result, RoundHistory
 from postel.training.seeding import derive_seed, seeded
 from postel.training.settings import Settings
+from postel.training.temperature import fit_temperature
 from postel.training.tracking import Curves, TrainingOutcome
 
 __all__ = [
@@ -28,8 +30,10 @@ __all__ = [
     "SoftTargets",
     "TrainingOutcome",
     "Watch",
+    "class_weights",
     "derive_seed",
     "evaluate",
+    "fit_temperature",
     "iterate_pseudo_labels",
     "layerwise_logits",
     "neighbor_loader",

@@ -56,8 +56,31 @@ def execute(spec: RunSpec, data_root: str | None = None) -> Row:
     Raises:
         InputError: If a setting does not fit, the data has changed, or the training diverges.
     """
+    model, data = fit_spec(spec, data_root)
+    return row_of(spec, model, data)
+
+
+def fit_spec(spec: RunSpec, data_root: str | None = None) -> tuple[NodeClassifier, Any]:
+    """Train the model that a spec describes, on one thread and with no other run beside it in the process.
+
+    Args:
+        spec: What to run.
+        data_root: The folder of graph files; that of ``POSTEL_DATA`` if None.
+
+    Returns:
+        The fitted model, and the graph and split that it was trained on.
+
+    Raises:
+        InputError: If a setting does not fit, the data has changed, or the training diverges.
+    """
     with alone_on_one_thread():
-        return _execute(spec, data_root)
+        if spec.device == "cpu":
+            graph = study_graph(spec.dataset, data_root, spec.recipe)
+            _check_fingerprint(spec, data_root)
+            data: Any = graph.split(spec.split, spec.protocol)
+        else:  # graphs that runs share are prepared on the CPU
+            data = load_data(spec, data_root)
+        return trained(classifier_of(spec), data), data
 
 
 @contextlib.contextmanager
@@ -151,16 +174,6 @@ def row_of(spec: RunSpec, model: NodeClassifier, data: Any) -> Row:
         made_by=provenance(),
         rounds=tuple(map(_round, model.history_)),
     )
-
-
-def _execute(spec: RunSpec, data_root: str | None) -> Row:
-    if spec.device == "cpu":
-        graph = study_graph(spec.dataset, data_root, spec.recipe)
-        _check_fingerprint(spec, data_root)
-        data: Any = graph.split(spec.split, spec.protocol)
-    else:  # graphs that runs share are prepared on the CPU
-        data = load_data(spec, data_root)
-    return row_of(spec, trained(classifier_of(spec), data), data)
 
 
 def trained(model: NodeClassifier, data: Any) -> NodeClassifier:
