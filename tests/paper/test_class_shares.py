@@ -73,7 +73,7 @@ def test_one_class_of_all_the_weight_is_a_constant_answer(row: Row, monkeypatch:
 def test_a_run_that_comes_out_differently_is_not_used(row: Row) -> None:
     assert row.result.test is not None
     other = replace(row.result.test, accuracy=row.result.test.accuracy / 2 + 0.01)
-    with pytest.raises(RuntimeError, match="karate, split 0 does not come out again"):
+    with pytest.raises(InputError, match="karate, split 0, does not come out again here"):
         weighing.weigh(replace(row, result=replace(row.result, test=other)))
 
 

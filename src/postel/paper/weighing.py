@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from postel.errors import InputError
 from postel.experiments.results import Row
 from postel.experiments.running.execute import fit_spec
 from postel.training.class_shares import class_weights
@@ -29,7 +30,7 @@ def weigh(row: Row, data_root: str | None = None) -> dict[str, list[float]]:
         shares of training and test nodes of the class that most test nodes have.
 
     Raises:
-        RuntimeError: If it does not come out again.
+        InputError: If it does not come out again, as on another kind of machine.
     """
     model, data = fit_spec(row.spec, data_root)
     logits = model.logits_.double()
@@ -41,7 +42,10 @@ def weigh(row: Row, data_root: str | None = None) -> dict[str, list[float]]:
 
     plain = accuracies(logits)
     if row.result.test is None or abs(plain[1] - 100 * row.result.test.accuracy) > 1e-9:
-        raise RuntimeError(f"{row.spec.dataset}, split {row.spec.split} does not come out again: {plain[1]}")
+        raise InputError(
+            f"the run on {row.spec.dataset}, split {row.spec.split}, does not come out again here: its accuracy "
+            f"is {plain[1]:.2f}; fill a store on this machine, with postel reproduce table-main for instance"
+        )
     probabilities = (logits / fit_temperature(logits[data.val_mask], val)).softmax(dim=1)
     weighted = accuracies(probabilities * class_weights(train, val, logits.shape[1]))
     common = test.mode().values

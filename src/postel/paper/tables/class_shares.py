@@ -135,7 +135,7 @@ class TableClassShares(TableMain):
             watch: Receives progress.
 
         Raises:
-            RuntimeError: If a run does not come out again.
+            InputError: If a run does not come out again.
         """
         reader, kept = Reader(store).evidence, Measurements(store)
         for number, request in enumerate(self.requests):
