@@ -57,7 +57,9 @@ def test_rows_cells_and_measurements_come_back(study: Store, archive: Path) -> N
     assert _slim(back) == _slim(study) and len(back) > len(METHODS)
     assert {cell.key: cell for cell in back.cells()} == {cell.key: cell for cell in study.cells()}
     assert len(back.cells()) == 4
-    assert list(Measurements(back).all()) == [("figure-tsne", "some", {"points": [[0.12346, 2]], "classes": [3]})]
+    assert list(Measurements(back).all()) == [
+        ("figure-tsne", "some", {"points": [[0.123456789, 2]], "classes": [3]})
+    ]
     assert back.name == str(archive)
 
 

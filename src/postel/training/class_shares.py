@@ -12,8 +12,8 @@ def class_weights(known: Tensor, wanted: Tensor, num_classes: int) -> Tensor:
     """Return the shares of the classes among some labels over those among others, one added to every count.
 
     A model's probabilities times these weights are right for nodes with the wanted shares, if the model was right
-    for the nodes that it was trained on. Scale its logits by :func:`fit_temperature` first: a model that is not
-    sure of itself is moved too far.
+    for the nodes that it was trained on. Scale its logits by :func:`~postel.training.fit_temperature` first: a
+    model that is not sure of itself is moved too far.
 
     Args:
         known: Classes of the nodes that a model was trained on, integers [M].

@@ -60,7 +60,7 @@ def write_archive(store: Store, folder: str | Path) -> list[Path]:
     lines = ",\n".join(json.dumps(cell.as_dict(), sort_keys=True, allow_nan=False) for cell in cells)
     write_text(folder / _CELLS, f"[\n{lines}\n]\n")
     measured = [
-        {"target": target, "key": key, "value": json.dumps(_rounded(value), allow_nan=False)}
+        {"target": target, "key": key, "value": json.dumps(value, allow_nan=False)}
         for target, key, value in Measurements(store).all()
     ]
     write_parquet(folder / _MEASURED, measured, ("target", "key", "value"), "string")
