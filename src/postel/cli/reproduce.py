@@ -153,7 +153,8 @@ def _tell_plan(target: Target, path: Path, as_json: bool) -> None:
     from postel.experiments.rates import EpochRates
     from postel.paper.estimate import estimate
 
-    cells, workers = target.requests if target.runs_cells else [], target.options.workers
+    only_measures = bool(target.afterwards) and not target.runs_cells
+    cells, workers = [] if only_measures else target.requests, target.options.workers
     with _store_or_none(path) as results, notes.status("reading what is there") as status:
 
         def on_measure(dataset: str, backbone: str) -> None:
