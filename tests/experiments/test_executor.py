@@ -12,15 +12,20 @@ import pytest
 
 from experiments.studies import made_up, timeless, tiny_specs
 from postel.errors import InputError
+from postel.experiments.comparison import comparison_specs
 from postel.experiments.results import Failure, Row
 from postel.experiments.running import claims, executor, workers
+from postel.experiments.running import execute as running
 from postel.experiments.running.claims import Claims
 from postel.experiments.running.execute import execute
 from postel.experiments.running.executor import run_all
 from postel.experiments.running.workers import WorkerDiedError, attempt
-from postel.experiments.spec import RunSpec
+from postel.experiments.spec import MethodSpec, RunSpec
 from postel.experiments.store import Store
 from postel.owners import is_dead, this_process
+from postel.training import classifier
+from postel.training.loop import train
+from postel.training.tracking import TrainingOutcome
 
 SPECS = tiny_specs(2)
 
@@ -196,3 +201,31 @@ def test_runs_in_threads_of_one_process_do_not_touch_each_other() -> None:
     for thread in threads:
         thread.join()
     assert [found[spec.key] for spec in SPECS] == alone
+
+
+def test_a_study_trains_the_teacher_of_a_setting_once_and_its_rows_do_not_show_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    specs = comparison_specs(
+        "karate",
+        [MethodSpec.parse(f"distillation:weight={share}") for share in (0.2, 0.8)],
+        range(2),
+        max_epochs=7,
+    )
+    trainings = 0
+
+    def counted(*arguments: Any, **options: Any) -> TrainingOutcome:
+        nonlocal trainings
+        trainings += 1
+        return train(*arguments, **options)
+
+    monkeypatch.setattr(classifier, "train", counted)
+    running._teachers.cache_clear()
+    together = [execute(spec) for spec in specs]
+    assert trainings == 2 + 4, "a teacher per split, a student per run"
+    alone = []
+    for spec in specs:
+        running._teachers.cache_clear()
+        alone.append(execute(spec))
+    assert trainings == 6 + 8
+    assert list(map(timeless, together)) == list(map(timeless, alone))

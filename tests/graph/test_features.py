@@ -81,3 +81,14 @@ def test_dropout_has_one_mask_forward_and_back_and_is_unbiased(features):
 def test_no_dropout_outside_training():
     features = _both()[1]
     assert torch.equal(features.product(torch.eye(20), p=0.9, training=False), features.product(torch.eye(20)))
+
+
+def test_dense_features_are_multiplied_some_rows_at_a_time_and_in_aligned_rows_to_the_same_bits(monkeypatch):
+    x, weight, upstream = torch.randn(50, 37), torch.randn(37, 5), torch.randn(50, 5)
+    plain, plain_back = Features(x).trace(weight)
+    aligned = module.in_aligned_rows(x)
+    assert torch.equal(aligned, x) and aligned.stride() == (48, 1)
+    monkeypatch.setattr(module, "BLOCK_NODES", 16)
+    out, back = Features(aligned).trace(weight)
+    assert torch.equal(out, plain) and torch.allclose(out, x @ weight, atol=1e-5)
+    assert torch.equal(back(upstream)[0], plain_back(upstream)[0])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
+from sklearn.base import clone
 from torch_geometric.data import Data
 
 from postel import Distillation, NodeClassifier, load_dataset
 from postel.errors import InputError
+from postel.training.tracking import TrainingOutcome
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +40,20 @@ def test_a_student_of_a_given_teacher_trains_no_other(karate: Data, teacher: Nod
     again = NodeClassifier("gcn", smoother=Distillation(teacher=teacher), **settings).fit(karate)
     assert usual.result_.trainings == 2 and given.result_.trainings == 1
     assert torch.equal(given.logits_, again.logits_) and not torch.equal(given.logits_, usual.logits_)
+
+
+def test_students_that_differ_in_their_method_only_share_a_teacher_and_count_it_each(karate: Data) -> None:
+    kept: list[TrainingOutcome] = []
+    for temperature in (1.0, 4.0):
+        student = NodeClassifier("gcn", smoother=Distillation(temperature=temperature), max_epochs=20, seed=3)
+        usual = clone(student).fit(karate)
+        taught = student.fit_taught(karate, kept)
+        assert torch.equal(taught.logits_, usual.logits_)
+        assert (taught.epochs_, taught.result_.trainings) == (usual.epochs_, usual.result_.trainings) == (40, 2)
+        (teacher,) = kept
+        assert taught.result_.seconds > teacher.seconds
+    plain = NodeClassifier("gcn", max_epochs=20, seed=3).fit_taught(karate, kept)
+    assert plain.result_.trainings == 1, "a method without a teacher counts none"
 
 
 @pytest.mark.parametrize(

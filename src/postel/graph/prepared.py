@@ -12,7 +12,7 @@ from torch import Tensor
 
 from postel.errors import InputError
 from postel.graph import operators
-from postel.graph.features import DENSE_ABOVE, Features
+from postel.graph.features import DENSE_ABOVE, Features, in_aligned_rows
 from postel.graph.sparse import SparseMatrix
 from postel.graph_input import check_graph, edges_of, features_of
 
@@ -90,7 +90,7 @@ class Graph:
         if self.features.is_sparse:
             return None
         operator: SparseMatrix = getattr(self, name)
-        return self.made(f"spread-{name}", lambda: Features(operator @ self.features.dense()))
+        return self.made(f"spread-{name}", lambda: Features(in_aligned_rows(operator @ self.features.dense())))
 
     def made(self, name: str, make: Callable[[], T]) -> T:
         """Return what ``make`` returns, calling it only the first time that ``name`` is asked for.

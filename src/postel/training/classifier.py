@@ -132,6 +132,23 @@ class NodeClassifier(Parameters):
         Raises:
             InputError: If something of ``data`` is missing or does not fit, or a setting is out of its range.
         """
+        return self.fit_taught(data, [])
+
+    def fit_taught(self, data: Any, kept: list[TrainingOutcome]) -> NodeClassifier:
+        """Train on a graph as :meth:`fit` does, with the teacher of an earlier fit where the method wants one.
+
+        Args:
+            data: The graph, as in :meth:`fit`.
+            kept: The teacher of an earlier fit that had this graph, split, backbone, training and seed (the method
+                may differ); or nothing, and a teacher that is trained is put in. The result is that of
+                :meth:`fit`: trainings, epochs and seconds include the teacher's.
+
+        Returns:
+            The same object, fitted.
+
+        Raises:
+            InputError: As :meth:`fit`.
+        """
         settings = Settings(self.lr, self.weight_decay, self.max_epochs, self.stopping, self.window)
         smoother = OneHot() if self.smoother is None else self.smoother
         if not isinstance(smoother, Smoother):
@@ -154,9 +171,10 @@ class NodeClassifier(Parameters):
             return fit_objective(make, objective, watch, settings, seed=seed, progress=self.progress)
 
         def teacher_logits() -> Tensor:
-            if not teachers:
-                teachers.append(run(SoftTargets(known.index, known.one_hot()), 0, 1))
-            return teachers[0].logits
+            if not kept:
+                kept.append(run(SoftTargets(known.index, known.one_hot()), 0, 1))
+            teachers[:] = kept
+            return kept[0].logits
 
         plan = plan_rounds(smoother, self.pseudo_labels, sets["val"])
 
@@ -166,11 +184,14 @@ class NodeClassifier(Parameters):
             return run(objective, number)
 
         truth = {name: pair for name, pair in sets.items() if name != "train"}
+        earlier = list(kept)
         started = time.perf_counter()
         labelling = iterate_pseudo_labels(
             fit_once, known, plan.rounds, truth, judge=plan.judge, relabel=plan.relabel
         )
         seconds = time.perf_counter() - started  # making the soft labels counts too
+        if earlier and teachers:
+            seconds += earlier[0].seconds
         best = labelling.best.outcome
         self.backbone_ = best.backbone
         self.names_ = names_of(data)

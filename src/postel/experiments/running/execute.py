@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import os
 import threading
@@ -20,11 +21,12 @@ from postel.experiments.graphs import run_fingerprint, study_graph
 from postel.experiments.provenance import provenance
 from postel.experiments.questions import SETTINGS
 from postel.experiments.rows import Round, Row
-from postel.experiments.spec import RunSpec
+from postel.experiments.spec import MethodSpec, RunSpec
 from postel.smoothers import Smoother
 from postel.training import NodeClassifier
 from postel.training.result import RoundHistory
 from postel.training.settings import Settings
+from postel.training.tracking import TrainingOutcome
 
 # Number of threads and random generators are the process's: two runs at once would change each other.
 _ALONE = threading.Lock()
@@ -80,7 +82,7 @@ def fit_spec(spec: RunSpec, data_root: str | None = None) -> tuple[NodeClassifie
             data: Any = graph.split(spec.split, spec.protocol)
         else:  # graphs that runs share are prepared on the CPU
             data = load_data(spec, data_root)
-        return trained(classifier_of(spec), data), data
+        return trained(classifier_of(spec), data, _teachers(_without_method(spec).key)), data
 
 
 @contextlib.contextmanager
@@ -176,12 +178,13 @@ def row_of(spec: RunSpec, model: NodeClassifier, data: Any) -> Row:
     )
 
 
-def trained(model: NodeClassifier, data: Any) -> NodeClassifier:
+def trained(model: NodeClassifier, data: Any, teachers: list[TrainingOutcome] | None = None) -> NodeClassifier:
     """Fit a model, and make sure that its training did not diverge.
 
     Args:
         model: An unfitted model.
         data: A graph with the masks of one split.
+        teachers: What ``NodeClassifier.fit_taught`` keeps; nothing if None.
 
     Returns:
         The model.
@@ -189,10 +192,20 @@ def trained(model: NodeClassifier, data: Any) -> NodeClassifier:
     Raises:
         InputError: If its losses are not finite.
     """
-    model.fit(data)
+    model.fit_taught(data, [] if teachers is None else teachers)
     if not math.isfinite(model.result_.val_loss):
         raise InputError(f"the training diverged: its lowest validation loss is {model.result_.val_loss}")
     return model
+
+
+@functools.lru_cache(maxsize=128)  # a network's settings on all splits
+def _teachers(key: str) -> list[TrainingOutcome]:
+    """The teacher of runs that differ in their method only, once the first of them has trained it."""
+    return []
+
+
+def _without_method(spec: RunSpec) -> RunSpec:
+    return spec.model_copy(update={"method": MethodSpec(name="one_hot"), "pseudo_labels": False})
 
 
 def _check_fingerprint(spec: RunSpec, data_root: str | None) -> None:
