@@ -6,7 +6,7 @@ from typing import Any
 
 from postel.errors import require_extra
 from postel.experiments.results import Cell
-from postel.experiments.running.execute import classifier_of, load_data
+from postel.experiments.running.execute import fit_spec
 from postel.experiments.spec import RunSpec
 from postel.experiments.store import Store
 from postel.experiments.store.measurements import Measurements
@@ -98,8 +98,8 @@ def lay_out(spec: RunSpec, data_root: str | None) -> dict[str, Any]:
     """
     manifold = require_extra("sklearn.manifold", "experiments")
     metrics = require_extra("sklearn.metrics", "experiments")
-    data = load_data(spec, data_root)
-    logits = classifier_of(spec).fit(data).logits_.double().numpy()
+    model, data = fit_spec(spec, data_root)
+    logits = model.logits_.double().numpy()
     perplexity = min(30.0, (len(logits) - 1) / 3)
     points = manifold.TSNE(random_state=0, init="pca", perplexity=perplexity).fit_transform(logits)
     classes = data.y.tolist()
