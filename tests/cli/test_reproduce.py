@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from cli.commands import Here, postel
+from postel.experiments import rates
+from postel.experiments.graphs import study_graph
 from postel.experiments.store import Store
 from postel.paper.target import target_names
 
@@ -84,6 +86,16 @@ def test_a_dry_run_runs_nothing_and_says_how_it_knows(
         "then       every run once more" in here("reproduce", "table-time", *SMALL, "--dry-run", cwd=folder).stdout
     )
     assert list(folder.iterdir()) == []  # no store, no folder of tables
+
+
+def test_a_dry_run_counts_the_trainings_of_a_table_that_has_no_search(
+    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POSTEL_CACHE", str(tmp_path))
+    # Not the published size: a random graph of 124 million entries would stand in.
+    monkeypatch.setattr(rates, "_graph_or_stand_in", lambda *_: (study_graph("karate"), True))
+    counted = json.loads(here("reproduce", "table-products", "--dry-run", "--json", cwd=tmp_path).stdout)
+    assert (counted["cells"], counted["runs"]) == (5, 15) and counted["trainings"] > 15
 
 
 def test_a_figure_is_written_as_png_and_svg(here: Here, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +24,7 @@ from postel.paper.target import find_target
 from postel.paper.variants import LS, ONE_HOT
 
 DATASETS = ("chameleon", "cora")
-TWO = Options(datasets=DATASETS, methods=("one_hot", "ls"), splits=2)
+TWO = Options(datasets=DATASETS, methods=("one_hot", "ls"), splits=2, workers=1)
 NAME = "table-class-shares"
 
 
@@ -141,6 +142,22 @@ def test_runs_are_measured_once_and_missing_ones_are_not_guessed(
         connection.execute("DELETE FROM measured WHERE key = ?", (one,))
     states = [line["state"] for line in find_target(NAME)(TWO).render(measured).values.records()]
     assert sorted(states) == ["not run", "run", "run", "run"]
+
+
+def test_workers_weigh_what_one_process_does(row: Row) -> None:
+    rows = [row, *(execute(row.spec.model_copy(update={"split": split})) for split in (1, 2))]
+    weighed = find_target(NAME)(replace(TWO, workers=2))._weighed(rows)
+    assert {one.key: found for one, found in weighed} == {one.key: weighing.weigh(one) for one in rows}
+
+
+def _end(row: Row, data_root: str | None) -> None:
+    os._exit(1)
+
+
+def test_a_worker_that_is_killed_is_told_in_one_sentence(row: Row, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(class_shares, "_weigh_one", _end)
+    with pytest.raises(InputError, match="killed or ran out of memory; run the same command again"):
+        list(find_target(NAME)(replace(TWO, workers=2))._weighed([row]))
 
 
 def test_settings_that_were_given_do_not_count(store: Store, fill: Any) -> None:

@@ -10,13 +10,16 @@ import os
 import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any
+from typing import Any, TypeVar
 
 from postel.errors import InputError, require_extra
 from postel.experiments.rows import Failure, Row
 from postel.experiments.running.execute import execute
 from postel.experiments.running.forks import can_fork, die_with, map_in_forks
 from postel.experiments.spec import RunSpec
+
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
 
 # Seconds for a cluster to answer, and for it to have a worker.
 _ANSWER = 20
@@ -48,19 +51,19 @@ def attempt(spec: RunSpec, data_root: str | None) -> Row | Failure:
         return Failure(spec, traceback.format_exc())
 
 
-def attempt_in_worker(spec: RunSpec, data_root: str | None, study: int) -> Row | Failure:
-    """Run a spec in a worker process, which ends when its study does, in the middle of a run if need be.
+def call_in_worker(function: Callable[[Item], Outcome], item: Item, study: int) -> Outcome:
+    """Call a function in a worker process, which ends when its study does, in the middle of a call if need be.
 
     Args:
-        spec: What to run.
-        data_root: The folder of graph files; that of ``POSTEL_DATA`` if None.
+        function: What to call.
+        item: What to call it on.
         study: The process number of the study.
 
     Returns:
-        The row, or the failure.
+        What it returns.
     """
     _begin(study)
-    return attempt(spec, data_root)
+    return function(item)
 
 
 @functools.cache
@@ -87,9 +90,7 @@ def one_by_one(specs: Iterable[RunSpec], data_root: str | None) -> Outcomes:
 
 
 def in_processes(specs: Iterable[RunSpec], data_root: str | None, workers: int) -> Outcomes:
-    """Run specs in processes of one thread each, which stay warm for the next call.
-
-    They are forked where that is safe (:func:`~postel.experiments.running.forks.can_fork`), else started anew.
+    """Run specs in processes of one thread each.
 
     Args:
         specs: What to run; a spec is taken when a process is about to be free for it.
@@ -102,15 +103,36 @@ def in_processes(specs: Iterable[RunSpec], data_root: str | None, workers: int) 
     Raises:
         WorkerDiedError: If a process was killed or ran out of memory.
     """
+    yield from map_in_processes(functools.partial(attempt, data_root=data_root), specs, workers)
+
+
+def map_in_processes(
+    function: Callable[[Item], Outcome], items: Iterable[Item], workers: int
+) -> Generator[Outcome, None, None]:
+    """Call a function on items in processes of one thread each, which stay warm for the next call.
+
+    They are forked where that is safe (:func:`~postel.experiments.running.forks.can_fork`), else started anew.
+
+    Args:
+        function: A function that can be pickled.
+        items: What to call it on; an item is taken when a process is about to be free for it.
+        workers: How many processes.
+
+    Yields:
+        What it returns, in the order in which calls finish.
+
+    Raises:
+        WorkerDiedError: If a process was killed or ran out of memory.
+    """
     joblib = require_extra("joblib", "experiments")
     broken = require_extra("joblib.externals.loky.process_executor", "experiments").BrokenProcessPool
     try:
         if can_fork():
-            yield from map_in_forks(functools.partial(attempt, data_root=data_root), specs, workers)
+            yield from map_in_forks(function, items, workers)
             return
         with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
-            run = joblib.delayed(attempt_in_worker)
-            calls = (run(spec, data_root, os.getpid()) for spec in specs)
+            run = joblib.delayed(call_in_worker)
+            calls = (run(function, item, os.getpid()) for item in items)
             yield from _parallel(joblib, calls, workers, initializer=gc.disable)
     except (broken, BrokenProcessPool) as error:
         raise WorkerDiedError("a worker process was killed or ran out of memory") from error
@@ -152,7 +174,7 @@ def on_cluster(specs: Iterable[RunSpec], data_root: str | None, scheduler: str) 
             raise InputError(f"the Dask cluster at {scheduler} went away; start it and go on") from error
 
 
-def _parallel(joblib: Any, calls: Iterator[Any], workers: int, **more: Any) -> Iterator[Row | Failure]:
+def _parallel(joblib: Any, calls: Iterator[Any], workers: int, **more: Any) -> Iterator[Any]:
     # Nothing here is large enough for memory maps, which would leave files behind a killed study.
     pool = joblib.Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1, max_nbytes=None, **more)
     yield from pool(calls)

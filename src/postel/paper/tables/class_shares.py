@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import fmean
 from typing import Any, ClassVar
 
 from postel.errors import InputError
 from postel.experiments.results import Row
+from postel.experiments.running.workers import WorkerDiedError, map_in_processes
 from postel.experiments.scores import Gain
 from postel.experiments.store import Store
 from postel.experiments.store.measurements import Measurements
@@ -141,10 +143,10 @@ class TableClassShares(TableMain):
         for number, request in enumerate(self.requests):
             cell = request.answer(reader)
             watch.on_cell(number, len(self.requests), request)
-            for row in cell.rows if cell else ():
-                if kept.get(self.name, row.key) is None:
-                    kept.put(self.name, row.key, weigh(row, self.options.data_root))
-                    watch.on_row(row)
+            missing = [row for row in cell.rows if kept.get(self.name, row.key) is None] if cell else []
+            for row, found in self._weighed(missing):
+                kept.put(self.name, row.key, found)
+                watch.on_row(row)
 
     def make(self, reader: Reader) -> Rendering:
         """Return a line for each network and dataset.
@@ -172,6 +174,16 @@ class TableClassShares(TableMain):
         after = corrected([one.after for one in found])
         return [replace(one, after=among) for one, among in zip(found, after, strict=True)]
 
+    def _weighed(self, rows: Sequence[Row]) -> Iterator[tuple[Row, dict[str, list[float]]]]:
+        weigh_one = partial(_weigh_one, data_root=self.options.data_root)
+        if self.options.workers == 1 or any(row.spec.device != "cpu" for row in rows):
+            yield from map(weigh_one, rows)
+            return
+        try:
+            yield from map_in_processes(weigh_one, rows, self.options.workers)
+        except WorkerDiedError as error:
+            raise InputError(f"{error}; run the same command again, with --workers 1 if need be") from error
+
     def _told(self, request: CellRequest, reader: Reader) -> Told:
         cell = request.answer(reader)
         measured = [reader.measurements.get(self.name, row.key) for row in cell.rows] if cell else []
@@ -184,6 +196,10 @@ class TableClassShares(TableMain):
         )
         found = Told(before, weighted, before, tuple(measured))
         return replace(found, after=weighted) if found.gain_on_validation > 0 else found
+
+
+def _weigh_one(row: Row, data_root: str | None) -> tuple[Row, dict[str, list[float]]]:
+    return row, weigh(row, data_root)
 
 
 def _with_accuracy(row: Row, percent: float) -> Row:
