@@ -92,7 +92,7 @@ def test_a_caption_says_how_settings_were_found(store: Store, fill: Any) -> None
     fill(tuned("cornell", POSTEL), [0.5], budget=Budget("trials", 16), searched=None)
     cells = [Reader(store).answer(tuned(name, POSTEL).question) for name in ("cora", "texas", "cornell")]
     assert settings_in_words(cells) == (
-        "Paper protocol, n = 1 to 2 splits; tuned (16 trainings): 1; not tuned, published settings: 1; not "
-        "tuned by today's search (16 trials on 3 splits): 1."
+        "Paper protocol, n = 1 to 2 splits; 3 cells: 1 tuned (16 trainings), 1 not tuned (published settings), 1 "
+        "not tuned by today's search (16 trials on 3 splits)."
     )
     assert settings_in_words([None]) == "Nothing was run."

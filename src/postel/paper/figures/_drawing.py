@@ -112,12 +112,14 @@ def settings_in_words(cells: Sequence[Cell | None]) -> str:
     splits = span(len(cell.rows) for cell in run)
     kinds: dict[str, int] = {}
     for cell in run:
-        words = "not tuned, published settings"
+        words = "not tuned (published settings)"
         if cell.was_searched:
             how = "tuned" if cell.is_evidence else "not tuned by today's search"
             words = f"{how} ({cell.allowance_in_words})"
         kinds[words] = kinds.get(words, 0) + 1
-    told = next(iter(kinds)) if len(kinds) == 1 else "; ".join(f"{words}: {n}" for words, n in kinds.items())
+    told = ", ".join(kinds)
+    if len(kinds) > 1:
+        told = f"{len(run)} cells: " + ", ".join(f"{number} {words}" for words, number in kinds.items())
     return f"{protocols.capitalize()} protocol, n = {splits} split{'' if splits == '1' else 's'}; {told}."
 
 
